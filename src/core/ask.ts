@@ -1,0 +1,31 @@
+/** The two dialects, as operators and records name them. */
+export type ProtocolName = 'chat' | 'messages'
+
+/** A JSON object as it came in: validated where the contract says so, free-form everywhere else. */
+export type JsonObject = { readonly [key: string]: unknown }
+
+/** A place in a request where an image stands, and how much of the body it takes. */
+export interface ImagePlace {
+  readonly param: string
+  readonly message: number
+  /** The part's place in the message, then (inside a tool result) its place in there. */
+  readonly part: readonly number[]
+  readonly characters: number
+}
+
+/** A validated request, still in its own dialect: what every step needs to know without looking into the body again. */
+export interface Ask {
+  readonly protocol: ProtocolName
+  readonly body: JsonObject
+  /** The body's own text: like pairs forward it, and tool arguments are copied from it digit by digit. */
+  readonly text: string
+  readonly model: string
+  readonly stream: boolean
+  readonly includeUsage: boolean
+  /** Thinking blocks are shown on messages only to those who asked; chat always has `reasoning_content`. */
+  readonly showThinking: boolean
+  readonly maxTokens: number | undefined
+  readonly images: readonly ImagePlace[]
+  /** Images were taken out before anything else looked at the request. */
+  readonly droppedImages?: boolean
+}

@@ -1,0 +1,273 @@
+import { formatMicroDollars, type Nanos } from './money.ts'
+
+/** Everything that can go wrong. A kind without a row in `WIRE` does not compile. */
+export type Failure =
+  | { readonly kind: 'route-unknown'; readonly method: string; readonly path: string }
+  | { readonly kind: 'credential-invalid' }
+  | { readonly kind: 'path-unsupported' }
+  | { readonly kind: 'body-too-large'; readonly limitBytes: number }
+  | { readonly kind: 'body-timeout'; readonly limitSeconds: number }
+  | { readonly kind: 'body-encoding-unknown'; readonly encoding: string }
+  | { readonly kind: 'body-not-json' }
+  | { readonly kind: 'field-missing'; readonly field: string }
+  | { readonly kind: 'field-invalid'; readonly param: string; readonly problem: string }
+  | { readonly kind: 'thread-unsupported' }
+  | {
+      readonly kind: 'model-unknown'
+      readonly model: string
+      readonly group: string
+      readonly nearest: readonly string[]
+    }
+  | { readonly kind: 'model-not-allowed'; readonly model: string }
+  | { readonly kind: 'image-rejected'; readonly model: string; readonly param: string }
+  | { readonly kind: 'translation-lossy'; readonly dropped: readonly string[] }
+  | { readonly kind: 'balance-empty'; readonly balance: Nanos }
+  | { readonly kind: 'balance-too-low'; readonly balance: Nanos; readonly needed: Nanos }
+  | { readonly kind: 'cap-reached'; readonly remaining: Nanos; readonly needed: Nanos }
+  | { readonly kind: 'upstream-auth' }
+  | { readonly kind: 'upstream-error'; readonly problem: string }
+  | { readonly kind: 'upstream-timeout'; readonly phase: 'first byte' | 'silence' }
+  | { readonly kind: 'upstream-rate-limited'; readonly retryAfter: string }
+  | { readonly kind: 'upstream-invalid-request'; readonly message: string }
+  | { readonly kind: 'upstream-unavailable'; readonly model: string }
+  | { readonly kind: 'ledger-unavailable' }
+  | { readonly kind: 'client-gone' }
+  | { readonly kind: 'shutting-down' }
+  | { readonly kind: 'internal' }
+
+export type FailureKind = Failure['kind']
+
+/** Thrown where a failure is known, caught once at the edge. */
+export class GatewayError extends Error {
+  readonly failure: Failure
+
+  constructor(failure: Failure, cause?: unknown) {
+    super(failure.kind, { cause })
+    this.name = 'GatewayError'
+    this.failure = failure
+  }
+}
+
+export const invalid = (param: string, problem: string): GatewayError =>
+  new GatewayError({ kind: 'field-invalid', param, problem })
+
+/** What a failure looks like from outside, before the request id is added. */
+export interface FailureWire {
+  readonly status: number
+  readonly type: 'duet_api_error' | 'invalid_request_error'
+  readonly code: string
+  readonly message: string
+  readonly param?: string
+  /** What the person can do about it; the message itself keeps its fixed wording. */
+  readonly hint?: string
+  readonly details?: Readonly<Record<string, unknown>>
+  /** False tells official clients that a retry can never help (`x-should-retry`). */
+  readonly mayRetry: boolean
+  readonly retryAfter?: string
+}
+
+type Row<K extends FailureKind> = (failure: Extract<Failure, { kind: K }>) => FailureWire
+
+const OURS = { type: 'duet_api_error', mayRetry: false } as const
+const CALLERS = { type: 'invalid_request_error', mayRetry: false } as const
+const PASSING = { type: 'duet_api_error', mayRetry: true } as const
+
+/** A mistyped model id or path is echoed, but never a megabyte of it. */
+const ECHO_CHARACTERS_MAX = 200
+
+// Section 7 of the interface fixes statuses, codes and wordings, odd ones included.
+const WIRE: { readonly [K in FailureKind]: Row<K> } = {
+  'route-unknown': ({ method, path }) => ({
+    ...CALLERS,
+    status: 404,
+    code: '',
+    param: '',
+    message: `Invalid URL (${method} ${echo(path)})`,
+  }),
+  'credential-invalid': () => ({
+    ...OURS,
+    status: 401,
+    code: '',
+    message: 'Invalid token',
+    hint: 'Send a valid key as "Authorization: Bearer <key>" or "x-api-key: <key>".',
+  }),
+  'path-unsupported': () => ({
+    ...CALLERS,
+    status: 400,
+    code: 'invalid_request_error',
+    message: 'field messages is required and must be a non-empty array',
+    hint: 'This path is not served; use /chat/completions or /messages.',
+  }),
+  'body-too-large': ({ limitBytes }) => ({
+    ...CALLERS,
+    status: 413,
+    code: 'request_too_large',
+    message: `Request body is larger than ${limitBytes} bytes`,
+  }),
+  'body-timeout': ({ limitSeconds }) => ({
+    ...PASSING,
+    status: 408,
+    code: 'request_timeout',
+    message: `Request body did not arrive within ${limitSeconds} seconds`,
+  }),
+  'body-encoding-unknown': ({ encoding }) => ({
+    ...CALLERS,
+    status: 415,
+    code: 'unsupported_content_encoding',
+    message: `Content-Encoding ${echo(encoding)} is not supported`,
+    hint: 'Send the body plain, or as gzip, deflate, br or zstd.',
+  }),
+  'body-not-json': () => ({
+    ...OURS,
+    status: 400,
+    code: '',
+    message: 'Invalid request: Invalid request: invalid JSON request body',
+    hint: 'The body must be one JSON object.',
+  }),
+  'field-missing': ({ field }) => ({
+    ...OURS,
+    status: 500,
+    code: 'invalid_request',
+    param: field,
+    message: `field ${field} is required`,
+  }),
+  'field-invalid': ({ param, problem }) => ({
+    ...CALLERS,
+    status: 400,
+    code: 'invalid_request',
+    param: echo(param),
+    message: `field ${echo(param)} ${problem}`,
+  }),
+  'thread-unsupported': () => ({
+    ...CALLERS,
+    status: 400,
+    code: 'invalid_request',
+    param: 'thread',
+    message: 'field thread is not supported',
+    hint: 'Send the whole conversation in messages.',
+    details: { error_code: 'thread_unsupported_request', unsupported: ['thread'] },
+  }),
+  'model-unknown': ({ model, group, nearest }) => ({
+    ...OURS,
+    status: 503,
+    code: 'model_not_found',
+    param: 'model',
+    message: `No available channel for model ${echo(model)} under group ${group} (distributor)`,
+    hint: nearest.length ? `Did you mean ${nearest.join(' or ')}?` : 'GET /models lists what can be called.',
+  }),
+  'model-not-allowed': ({ model }) => ({
+    ...OURS,
+    status: 403,
+    code: 'model_not_allowed',
+    param: 'model',
+    message: `This key may not use model ${model}`,
+    hint: 'Change the models of this key (PATCH /api/keys/{id}) or use another key.',
+  }),
+  'image-rejected': ({ model, param }) => ({
+    ...CALLERS,
+    status: 400,
+    code: 'invalid_request',
+    param,
+    message: `field ${param} holds an image, and model ${model} does not accept images`,
+  }),
+  'translation-lossy': ({ dropped }) => ({
+    ...CALLERS,
+    status: 400,
+    code: 'translation_lossy',
+    message: `This model cannot be given: ${dropped.join(', ')}`,
+    hint: 'Leave these out, or send the request without x-duet-strict to have them dropped.',
+  }),
+  'balance-empty': ({ balance }) => ({
+    ...OURS,
+    status: 403,
+    code: 'insufficient_user_quota',
+    message: `用户额度不足, 剩余额度: ${quota(balance)}`,
+    hint: 'The account has no credit left; top it up (POST /api/accounts/{id}/topups).',
+  }),
+  'balance-too-low': ({ balance, needed }) => ({
+    ...OURS,
+    status: 403,
+    code: 'insufficient_user_quota',
+    message: `预扣费额度失败, 用户剩余额度: ${quota(balance)}, 需要预扣费额度: ${quota(needed)}`,
+    hint: 'The account has too little credit for this call; top it up (POST /api/accounts/{id}/topups).',
+  }),
+  'cap-reached': ({ remaining, needed }) => ({
+    ...OURS,
+    status: 403,
+    code: 'pre_consume_token_quota_failed',
+    message: `token quota is not enough, token remain quota: ${quota(remaining)}, need quota: ${quota(needed)}`,
+    hint: "This key's cap is reached; raise or remove it (PATCH /api/keys/{id}). A top-up does not help.",
+  }),
+  'upstream-auth': () => ({
+    ...PASSING,
+    status: 502,
+    code: 'upstream_auth_failed',
+    message: 'The upstream refused the credential of this gateway',
+    hint: 'The operator must check the api_key of the channel that serves this model.',
+  }),
+  'upstream-error': ({ problem }) => ({ ...PASSING, status: 502, code: 'upstream_error', message: problem }),
+  'upstream-timeout': ({ phase }) => ({
+    ...PASSING,
+    status: 504,
+    code: 'upstream_timeout',
+    message: phase === 'silence' ? 'The upstream fell silent' : 'The upstream did not answer in time',
+  }),
+  'upstream-rate-limited': ({ retryAfter }) => ({
+    ...PASSING,
+    status: 429,
+    code: 'upstream_rate_limited',
+    message: 'The upstream is limiting requests',
+    retryAfter,
+  }),
+  'upstream-invalid-request': ({ message }) => ({
+    ...CALLERS,
+    status: 400,
+    code: 'upstream_invalid_request',
+    message,
+  }),
+  'upstream-unavailable': ({ model }) => ({
+    ...PASSING,
+    status: 503,
+    code: 'upstream_unavailable',
+    message: `No upstream for model ${model} is available right now`,
+    retryAfter: '5',
+  }),
+  'ledger-unavailable': () => ({
+    ...PASSING,
+    status: 503,
+    code: 'ledger_unavailable',
+    message: 'The ledger is not available, so nothing can be billed',
+    retryAfter: '1',
+  }),
+  // Nobody reads this one: it names the ending in logs and usage records.
+  'client-gone': () => ({ ...PASSING, status: 499, code: 'client_gone', message: 'The client closed the connection' }),
+  'shutting-down': () => ({
+    ...PASSING,
+    status: 503,
+    code: 'shutting_down',
+    message: 'The gateway is shutting down',
+    retryAfter: '1',
+  }),
+  internal: () => ({ ...PASSING, status: 500, code: 'internal_error', message: 'Internal error' }),
+}
+
+export function wireOf(failure: Failure): FailureWire {
+  const row = WIRE[failure.kind] as Row<FailureKind>
+  return row(failure)
+}
+
+/** The `error` object of both protocols. */
+export function errorObject(failure: Failure, requestId: string): Record<string, unknown> {
+  const { message, type, code, param, hint, details } = wireOf(failure)
+  const error: Record<string, unknown> = { message: `${message} (request id: ${requestId})`, type, code }
+  if (param !== undefined) error.param = param
+  if (hint !== undefined) error.hint = hint
+  if (details !== undefined) error.details = details
+  return error
+}
+
+/** U+FF04, the fullwidth dollar sign, as callers' scripts expect it. */
+const quota = (amount: Nanos): string => `＄${formatMicroDollars(amount)}`
+
+const echo = (text: string): string =>
+  text.length > ECHO_CHARACTERS_MAX ? `${text.slice(0, ECHO_CHARACTERS_MAX)}…` : text

@@ -1,0 +1,62 @@
+/** Nano-dollars. The brand keeps tokens, prices and amounts from being added up by accident. */
+export type Nanos = bigint & { readonly unit: 'nano-dollars' }
+
+/** Nano-dollars for a million tokens: `$0.25` per million is `250_000_000n`. */
+export type NanosPerMillion = bigint & { readonly unit: 'nano-dollars per million tokens' }
+
+const NANOS_PER_DOLLAR = 1_000_000_000n
+const TOKENS_PER_PRICE = 1_000_000n
+
+/** A ledger column is a signed 64-bit integer; a billion dollars leaves room for sums. */
+const DOLLARS_MAX = 1_000_000_000n
+
+export const nanos = (amount: bigint): Nanos => amount as Nanos
+
+export const ZERO = nanos(0n)
+
+/** Reads `12`, `0.25` or `-3.000000001`; undefined for anything else, so that callers say which field is at fault. */
+export function parseDollars(text: string): Nanos | undefined {
+  const match = /^(-?)(\d{1,10})(?:\.(\d{1,9}))?$/.exec(text)
+  if (!match) return undefined
+  const [, sign, whole = '0', fraction = ''] = match
+  if (BigInt(whole) > DOLLARS_MAX) return undefined
+  const amount = BigInt(whole) * NANOS_PER_DOLLAR + BigInt(fraction.padEnd(9, '0'))
+  return nanos(sign ? -amount : amount)
+}
+
+/** Exact decimal dollars without trailing zeros beyond the cents: `100.00`, `0.000012345`. */
+export function formatDollars(amount: Nanos): string {
+  const [whole, fraction] = digits(amount)
+  return `${whole}.${fraction.replace(/0{1,7}$/, '')}`
+}
+
+/** Six decimals, rounded towards zero: the form of the amounts in quota messages. */
+export function formatMicroDollars(amount: Nanos): string {
+  const [whole, fraction] = digits(amount)
+  return `${whole}.${fraction.slice(0, 6)}`
+}
+
+/** Prices in configuration files are numbers in dollars per million tokens; nine decimals are kept. */
+export function pricePerMillion(dollars: number): NanosPerMillion {
+  return BigInt(Math.round(dollars * 1e9)) as NanosPerMillion
+}
+
+/** The exact product of tokens and prices, in millionths of a nano-dollar, waiting for its one rounding. */
+export interface Tally {
+  readonly tokens: number
+  readonly price: NanosPerMillion
+}
+
+/** One rounding a bill, upwards: the sum of all token classes is rounded, never each class. */
+export function bill(tallies: readonly Tally[]): Nanos {
+  let millionths = 0n
+  for (const { tokens, price } of tallies) millionths += BigInt(tokens) * price
+  return nanos((millionths + TOKENS_PER_PRICE - 1n) / TOKENS_PER_PRICE)
+}
+
+function digits(amount: Nanos): [whole: string, fraction: string] {
+  const magnitude = amount < 0n ? -amount : amount
+  const sign = amount < 0n ? '-' : ''
+  const fraction = (magnitude % NANOS_PER_DOLLAR).toString().padStart(9, '0')
+  return [`${sign}${magnitude / NANOS_PER_DOLLAR}`, fraction]
+}

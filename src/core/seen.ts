@@ -1,0 +1,32 @@
+import type { FinishReason, TurnEvent } from './turn.ts'
+import type { Usage } from './usage.ts'
+
+/** What was seen of an answer so far: enough to bill it wherever it stops. */
+export class Seen {
+  /** The upstream's own counters, the latest it gave. Until `reported`, they may lag behind what was relayed. */
+  usage: Usage | undefined
+  reported = false
+  reason: FinishReason | undefined
+  /** Length of all text, reasoning and arguments, in UTF-16 units and in UTF-8 bytes: the measure of the estimate. */
+  characters = 0
+  bytes = 0
+
+  text(piece: string): void {
+    this.characters += piece.length
+    this.bytes += Buffer.byteLength(piece)
+  }
+
+  event(event: TurnEvent): void {
+    if (event.type === 'delta') this.text(event.text)
+    if (event.type === 'start') this.usage = event.usage
+    if (event.type !== 'finish') return
+    this.reason = event.reason
+    if (event.usage) this.report(event.usage)
+  }
+
+  /** Counters are cumulative in both dialects: overwritten, never added. */
+  report(usage: Usage): void {
+    this.usage = usage
+    this.reported = true
+  }
+}

@@ -1,0 +1,20 @@
+/** Tokens by the class that prices them. `reasoning` is a part of `output`, never added to it. */
+export interface Usage {
+  readonly input: number
+  readonly cacheRead: number
+  readonly cacheWrite: number
+  readonly output: number
+  readonly reasoning: number
+}
+
+/** Where the numbers of a bill come from: the upstream, our count of what was relayed, or a guess before anything came. */
+export type UsageSource = 'upstream' | 'counted' | 'estimated'
+
+export const NO_USAGE: Usage = { input: 0, cacheRead: 0, cacheWrite: 0, output: 0, reasoning: 0 }
+
+/** All tokens that were read, cached or not: what chat calls `prompt_tokens`. */
+export const promptTokens = (usage: Usage): number => usage.input + usage.cacheRead + usage.cacheWrite
+
+/** Vendors leave counters out, send null, or send nonsense: all of that counts as none. */
+export const tokenCount = (value: unknown): number =>
+  Number.isSafeInteger(value) && (value as number) > 0 ? (value as number) : 0
