@@ -1,0 +1,97 @@
+import type { JsonObject } from '../core/ask.ts'
+import { GatewayError } from '../core/failure.ts'
+import { scrub } from '../core/scrub.ts'
+import type { FinishReason, TurnEvent } from '../core/turn.ts'
+import type { Usage } from '../core/usage.ts'
+import { isObject } from './fields.ts'
+
+/** Writes `start (open delta* close)* finish`: whoever decodes an answer cannot get the grammar wrong. */
+export class AnswerWriter {
+  private events: TurnEvent[] = []
+  private open: 'text' | 'thinking' | 'tool-call' | undefined
+  private toolCalls = 0
+  private started = false
+
+  start(usage: Usage | undefined): void {
+    if (this.started) return
+    this.started = true
+    this.events.push({ type: 'start', usage })
+  }
+
+  say(type: 'text' | 'thinking', text: string): void {
+    if (text === '') return
+    if (this.open !== type) {
+      this.close()
+      this.open = type
+      this.events.push({ type: 'open', block: { type } })
+    }
+    this.delta(text)
+  }
+
+  call(id: string, name: string): void {
+    this.close()
+    this.toolCalls++
+    this.open = 'tool-call'
+    this.events.push({ type: 'open', block: { type: 'tool-call', id, name } })
+  }
+
+  delta(text: string): void {
+    if (text !== '') this.events.push({ type: 'delta', text })
+  }
+
+  close(): void {
+    if (this.open) this.events.push({ type: 'close' })
+    this.open = undefined
+  }
+
+  /** A call makes it a `tool-calls` ending whatever the vendor says, unless the call was cut short by the limit. */
+  finish(reason: FinishReason, usage: Usage | undefined, stopSequence?: string): void {
+    this.close()
+    this.events.push({ type: 'finish', reason: this.honest(reason, stopSequence), stopSequence, usage })
+  }
+
+  private honest(reason: FinishReason, stopSequence: string | undefined): FinishReason {
+    if (reason !== 'stop' && reason !== 'tool-calls') return reason
+    if (this.toolCalls > 0) return 'tool-calls'
+    return stopSequence === undefined ? 'stop' : 'stop-sequence'
+  }
+
+  drain(): readonly TurnEvent[] {
+    const drained = this.events
+    this.events = []
+    return drained
+  }
+}
+
+/** An upstream's body or frame: an object, and not the report of an error. */
+export function parseAnswer(text: string): JsonObject {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch (cause) {
+    throw malformed(cause)
+  }
+  if (!isObject(value)) throw malformed()
+  if (value.error !== undefined && value.error !== null) throw reportedError(value.error)
+  return value
+}
+
+export const malformed = (cause?: unknown): GatewayError =>
+  new GatewayError({ kind: 'upstream-error', problem: 'The upstream sent a malformed answer' }, cause)
+
+/** A stream that stops without its ending is a failure, never a short answer. */
+export const truncated = (): GatewayError =>
+  new GatewayError({ kind: 'upstream-error', problem: 'The upstream stream ended before completion' })
+
+function reportedError(error: unknown): GatewayError {
+  const message = isObject(error) ? error.message : error
+  const said = typeof message === 'string' && message !== '' ? `: ${scrub(message)}` : ''
+  return new GatewayError({ kind: 'upstream-error', problem: `The upstream reported an error${said}` })
+}
+
+/** Anything a vendor may put where a text belongs: a string, or parts with texts. */
+export function flatText(content: unknown): string {
+  if (typeof content === 'string') return content
+  if (!Array.isArray(content)) return ''
+  return content.map(part => (isObject(part) && typeof part.text === 'string' ? part.text : '')).join('')
+}

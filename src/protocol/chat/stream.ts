@@ -1,0 +1,320 @@
+import type { JsonObject } from '../../core/ask.ts'
+import { newHex } from '../../core/ids.ts'
+import { Seen } from '../../core/seen.ts'
+import type { Block, FinishReason, TurnEvent } from '../../core/turn.ts'
+import type { Usage } from '../../core/usage.ts'
+import { AnswerWriter, flatText, parseAnswer, truncated } from '../answer.ts'
+import { isObject } from '../fields.ts'
+import { JsonProgress } from '../json.ts'
+import type { AnswerStream, Bill, StreamDecoder, StreamEncoder, View } from '../protocol.ts'
+import { dataFrame, type Frame } from '../sse.ts'
+import { argumentsText } from './response.ts'
+import { DONE, FINISH_REASONS, readFinishReason, readUsage, writeUsage } from './wire.ts'
+
+const isDone = (frame: Frame): boolean => frame.data.trim() === '[DONE]'
+
+/** Other choices are ignored: one answer is all that was asked for. */
+function firstChoice(chunk: JsonObject): JsonObject | undefined {
+  if (!Array.isArray(chunk.choices)) return undefined
+  return chunk.choices.find(choice => isObject(choice) && (choice.index ?? 0) === 0)
+}
+
+function finishReason(choice: JsonObject): FinishReason | undefined {
+  if (choice.finish_reason === 'error' || choice.finish_reason === 'network_error') throw truncated()
+  return readFinishReason(choice.finish_reason)
+}
+
+// ── like pairs ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+/** The upstream's own chunks with the named edits; its usage waits for the bill and is shown only to those who asked. */
+class ChatStreamEditor implements AnswerStream {
+  readonly seen = new Seen()
+  done = false
+  private readonly view: View
+  private usage: JsonObject = {}
+
+  constructor(view: View) {
+    this.view = view
+  }
+
+  push(frame: Frame): string {
+    if (isDone(frame)) {
+      this.done = true
+      return ''
+    }
+    const { usage, ...chunk } = parseAnswer(frame.data)
+    if (isObject(usage)) this.report(usage)
+    const choice = firstChoice(chunk)
+    if (choice) this.observe(choice)
+    else if (usage) return ''
+    return this.write(chunk)
+  }
+
+  end(): string {
+    if (!this.done && this.seen.reason === undefined) throw truncated()
+    return ''
+  }
+
+  close(bill: Bill): string {
+    if (!this.view.includeUsage) return DONE
+    const usage = { ...this.usage, ...writeUsage(bill) }
+    return dataFrame(JSON.stringify({ ...head(this.view), choices: [], usage })) + DONE
+  }
+
+  private write(chunk: JsonObject): string {
+    const edited = { ...chunk, ...head(this.view) }
+    return dataFrame(JSON.stringify(this.view.includeUsage ? { ...edited, usage: null } : edited))
+  }
+
+  private report(usage: JsonObject): void {
+    this.usage = usage
+    const counted = readUsage(usage)
+    if (counted) this.seen.report(counted)
+  }
+
+  private observe(choice: JsonObject): void {
+    this.seen.reason = finishReason(choice) ?? this.seen.reason
+    if (!isObject(choice.delta)) return
+    const { content, reasoning_content, reasoning, tool_calls } = choice.delta
+    this.seen.text(flatText(content) + flatText(reasoning_content ?? reasoning))
+    if (!Array.isArray(tool_calls)) return
+    for (const call of tool_calls) this.seen.text(argumentsText(call?.function?.arguments))
+  }
+}
+
+export const editStream = (view: View): AnswerStream => new ChatStreamEditor(view)
+
+// ── dialect -> vocabulary ───────────────────────────────────────────────────────────────────────────────────────────
+
+/** One tool call as its fragments arrive, in whatever order the vendor interleaves them. */
+interface Call {
+  readonly index: unknown
+  id: string
+  name: string
+  waiting: string
+  readonly progress: JsonProgress
+}
+
+/**
+ * Finish reason and usage are notes, not ends: they ride on content, come early, or repeat. The end is `[DONE]`, or the
+ * end of the stream once a reason was given. Only one block is open at a time: fragments of another call, and text that
+ * comes while a call's JSON is incomplete, wait their turn.
+ */
+class ChatStreamDecoder implements StreamDecoder {
+  done = false
+  private readonly answer = new AnswerWriter()
+  private readonly calls: Call[] = []
+  private readonly held: { type: 'text' | 'thinking'; text: string }[] = []
+  private active: Call | undefined
+  private opened = 0
+  private reason: FinishReason | undefined
+  private stopSequence: string | undefined
+  private usage: Usage | undefined
+
+  push(frame: Frame): readonly TurnEvent[] {
+    if (isDone(frame)) return this.finish()
+    const chunk = parseAnswer(frame.data)
+    this.usage = readUsage(chunk.usage) ?? this.usage
+    const choice = firstChoice(chunk)
+    if (choice) this.choice(choice)
+    return this.answer.drain()
+  }
+
+  end(): readonly TurnEvent[] {
+    if (this.done) return []
+    if (this.reason === undefined) throw truncated()
+    return this.finish()
+  }
+
+  private choice(choice: JsonObject): void {
+    this.answer.start(this.usage)
+    if (isObject(choice.delta)) this.delta(choice.delta)
+    this.reason = finishReason(choice) ?? this.reason
+    if (typeof choice.stop_reason === 'string') this.stopSequence = choice.stop_reason
+  }
+
+  private delta(delta: JsonObject): void {
+    this.say('thinking', flatText(delta.reasoning_content ?? delta.reasoning))
+    this.say('text', flatText(delta.content))
+    if (typeof delta.refusal === 'string' && delta.refusal !== '') {
+      this.say('text', delta.refusal)
+      this.reason = 'refusal'
+    }
+    if (Array.isArray(delta.tool_calls)) for (const call of delta.tool_calls) this.fragment(call)
+    if (isObject(delta.function_call)) this.fragment({ index: 0, function: delta.function_call })
+  }
+
+  private say(type: 'text' | 'thinking', text: string): void {
+    if (text === '') return
+    if (this.active) this.held.push({ type, text })
+    else this.answer.say(type, text)
+  }
+
+  private fragment(fragment: unknown): void {
+    if (!isObject(fragment)) return
+    const made = isObject(fragment.function) ? fragment.function : {}
+    const id = typeof fragment.id === 'string' ? fragment.id : ''
+    const name = typeof made.name === 'string' ? made.name : ''
+    const call = this.find(fragment.index, id, name)
+    if (!call) return
+    // The first id and name win: some vendors repeat them on every fragment.
+    call.id ||= id
+    call.name ||= name
+    call.waiting += argumentsText(made.arguments)
+    this.pump()
+  }
+
+  private find(index: unknown, id: string, name: string): Call | undefined {
+    const known = this.calls.findLast(call =>
+      typeof index === 'number' ? call.index === index : id === '' ? name === '' : call.id === id,
+    )
+    // Some vendors number every call 0: another id together with a name is another call.
+    const isAnother = known && id !== '' && known.id !== '' && known.id !== id && name !== ''
+    if (known && !isAnother) return known
+    const call = { index, id: '', name: '', waiting: '', progress: new JsonProgress() }
+    this.calls.push(call)
+    return call
+  }
+
+  private pump(): void {
+    for (;;) {
+      if (this.active) {
+        this.flush(this.active)
+        if (!this.active.progress.complete) return
+        this.active = undefined
+        this.sayHeld()
+      }
+      const next = this.calls[this.opened]
+      if (!next || next.name === '') return
+      this.open(next)
+    }
+  }
+
+  private open(call: Call): void {
+    this.opened++
+    this.active = call
+    this.answer.call(call.id || `call_${newHex(12)}`, call.name || 'unknown')
+  }
+
+  private flush(call: Call): void {
+    this.answer.delta(call.progress.accept(call.waiting))
+    call.waiting = ''
+  }
+
+  private sayHeld(): void {
+    for (const { type, text } of this.held) this.answer.say(type, text)
+    this.held.length = 0
+  }
+
+  private finish(): readonly TurnEvent[] {
+    this.done = true
+    this.answer.start(this.usage)
+    if (this.active) this.flush(this.active)
+    while (this.opened < this.calls.length) {
+      const call = this.calls[this.opened] as Call
+      this.open(call)
+      this.flush(call)
+    }
+    this.sayHeld()
+    this.answer.finish(this.reason ?? 'stop', this.usage, this.stopSequence)
+    return this.answer.drain()
+  }
+}
+
+export const decodeStream = (): StreamDecoder => new ChatStreamDecoder()
+
+// ── vocabulary -> dialect ───────────────────────────────────────────────────────────────────────────────────────────
+
+const head = (view: View) => ({
+  id: `chatcmpl-${view.id}`,
+  object: 'chat.completion.chunk',
+  created: view.createdSeconds,
+  model: view.model,
+})
+
+class ChatStreamEncoder implements StreamEncoder {
+  private readonly view: View
+  /** Every chunk begins and ends alike; only the delta is written each time. */
+  private readonly before: string
+  private readonly after: string
+  private open: Block['type'] = 'text'
+  private calls = 0
+  private wroteArguments = false
+  private needsBreak = false
+  private hasText = false
+  private reason: FinishReason = 'stop'
+
+  constructor(view: View) {
+    this.view = view
+    this.before = `${JSON.stringify(head(view)).slice(0, -1)},"choices":[{"index":0,"delta":`
+    this.after = `}]${view.includeUsage ? ',"usage":null' : ''}}`
+  }
+
+  push(event: TurnEvent): string {
+    switch (event.type) {
+      case 'start':
+        return this.chunk({ role: 'assistant', content: '' })
+      case 'open':
+        return this.openBlock(event.block)
+      case 'delta':
+        return this.delta(event.text)
+      case 'close':
+        return this.closeBlock()
+      case 'finish':
+        this.reason = event.reason
+        return ''
+    }
+  }
+
+  close(bill: Bill): string {
+    const finish = this.chunk({}, FINISH_REASONS[this.reason])
+    if (!this.view.includeUsage) return finish + DONE
+    return finish + dataFrame(JSON.stringify({ ...head(this.view), choices: [], usage: writeUsage(bill) })) + DONE
+  }
+
+  private openBlock(block: Block): string {
+    this.open = block.type
+    if (block.type === 'text') return ''
+    this.needsBreak = this.hasText
+    if (block.type === 'thinking') return ''
+    this.wroteArguments = false
+    const { id, name } = block
+    return this.chunk({
+      tool_calls: [{ index: this.calls++, id, type: 'function', function: { name, arguments: '' } }],
+    })
+  }
+
+  private delta(text: string): string {
+    switch (this.open) {
+      case 'text':
+        return this.text(text)
+      case 'thinking':
+        return this.chunk({ reasoning_content: text })
+      case 'tool-call':
+        this.wroteArguments = true
+        return this.chunk({ tool_calls: [{ index: this.calls - 1, function: { arguments: text } }] })
+    }
+  }
+
+  /** Text on both sides of a call reads as two paragraphs. */
+  private text(text: string): string {
+    const content = this.needsBreak ? `\n\n${text}` : text
+    this.needsBreak = false
+    this.hasText = true
+    return this.chunk({ content })
+  }
+
+  /** Clients parse the arguments whatever they are, so "none" is an empty object, never an empty string. */
+  private closeBlock(): string {
+    if (this.open !== 'tool-call' || this.wroteArguments) return ''
+    return this.delta('{}')
+  }
+
+  private chunk(delta: unknown, reason: string | null = null): string {
+    return dataFrame(
+      `${this.before}${JSON.stringify(delta)},"logprobs":null,"finish_reason":${JSON.stringify(reason)}${this.after}`,
+    )
+  }
+}
+
+export const encodeStream = (view: View): StreamEncoder => new ChatStreamEncoder(view)

@@ -1,0 +1,205 @@
+import type { Ask, ImagePlace, JsonObject } from '../../core/ask.ts'
+import { errorObject, type Failure, invalid } from '../../core/failure.ts'
+import type { FinishReason } from '../../core/turn.ts'
+import { promptTokens, tokenCount, type Usage } from '../../core/usage.ts'
+import {
+  boolean,
+  isObject,
+  list,
+  name,
+  number,
+  object,
+  oneOf,
+  optional,
+  positiveInteger,
+  refuseThread,
+  requiredMessages,
+  text,
+  texts,
+} from '../fields.ts'
+import type { Bill } from '../protocol.ts'
+import { dataFrame } from '../sse.ts'
+
+// ── requests ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+const ROLES = ['system', 'developer', 'user', 'assistant', 'tool', 'function'] as const
+
+/** Sections 2.3 to 2.6 and 4.1: everything the contract names is checked, everything else is accepted. */
+export function read(body: JsonObject, bodyText: string): Ask {
+  const messages = requiredMessages(body)
+  const images: ImagePlace[] = []
+  messages.forEach((message, place) => {
+    checkMessage(message, place, images)
+  })
+  const tools = optional(body.tools, 'tools', list) ?? []
+  const toolNames = tools.map((tool, place) => checkTool(tool, `tools[${place}]`))
+  checkToolChoice(body.tool_choice, toolNames)
+  checkFormat(body.response_format)
+  checkScalars(body)
+  refuseThread(body)
+  const options = optional(body.stream_options, 'stream_options', object)
+  return {
+    protocol: 'chat',
+    body,
+    text: bodyText,
+    model: body.model as string,
+    stream: optional(body.stream, 'stream', boolean) ?? false,
+    includeUsage: optional(options?.include_usage, 'stream_options.include_usage', boolean) ?? false,
+    showThinking: true,
+    maxTokens: readMaxTokens(body),
+    images,
+  }
+}
+
+function readMaxTokens(body: JsonObject): number | undefined {
+  const older = optional(body.max_tokens, 'max_tokens', positiveInteger)
+  return optional(body.max_completion_tokens, 'max_completion_tokens', positiveInteger) ?? older
+}
+
+function checkMessage(value: unknown, place: number, images: ImagePlace[]): void {
+  const at = `messages[${place}]`
+  const message = object(value, at)
+  const role = oneOf(message.role, ROLES, `${at}.role`)
+  optional(message.name, `${at}.name`, text)
+  if (role === 'tool') name(message.tool_call_id, `${at}.tool_call_id`)
+  optional(message.tool_calls, `${at}.tool_calls`, list)?.forEach((call, index) => {
+    checkToolCall(call, `${at}.tool_calls[${index}]`)
+  })
+  const { content } = message
+  if (content === undefined || content === null || typeof content === 'string') return
+  if (!Array.isArray(content)) throw invalid(`${at}.content`, 'must be a string, null or an array of parts')
+  content.forEach((part, index) => {
+    const param = `${at}.content[${index}]`
+    const characters = checkPart(part, param)
+    if (characters !== undefined) images.push({ param, message: place, part: [index], characters })
+  })
+}
+
+/** Returns the size of an image, undefined for every other part. */
+function checkPart(value: unknown, at: string): number | undefined {
+  const part = object(value, at)
+  const type = text(part.type, `${at}.type`)
+  if (type === 'text') text(part.text, `${at}.text`)
+  if (type !== 'image_url') return undefined
+  return text(object(part.image_url, `${at}.image_url`).url, `${at}.image_url.url`).length
+}
+
+function checkToolCall(value: unknown, at: string): void {
+  const call = object(value, at)
+  name(call.id, `${at}.id`)
+  const type = optional(call.type, `${at}.type`, text) ?? 'function'
+  if (type !== 'function') return
+  const called = object(call.function, `${at}.function`)
+  name(called.name, `${at}.function.name`)
+  text(called.arguments, `${at}.function.arguments`)
+}
+
+function checkTool(value: unknown, at: string): string {
+  const tool = object(value, at)
+  const type = oneOf(tool.type, ['function', 'custom'], `${at}.type`)
+  const defined = object(tool[type], `${at}.${type}`)
+  optional(defined.description, `${at}.${type}.description`, text)
+  optional(defined.parameters, `${at}.${type}.parameters`, object)
+  return name(defined.name, `${at}.${type}.name`)
+}
+
+function checkToolChoice(value: unknown, toolNames: readonly string[]): void {
+  if (value === undefined || value === null) return
+  if (typeof value === 'string') {
+    oneOf(value, ['auto', 'none', 'required'], 'tool_choice')
+    return
+  }
+  const choice = object(value, 'tool_choice')
+  if (text(choice.type, 'tool_choice.type') !== 'function') return
+  const wanted = name(object(choice.function, 'tool_choice.function').name, 'tool_choice.function.name')
+  if (!toolNames.includes(wanted)) throw invalid('tool_choice.function.name', 'must name one of the tools')
+}
+
+function checkFormat(value: unknown): void {
+  const format = optional(value, 'response_format', object)
+  if (!format) return
+  const type = oneOf(format.type, ['text', 'json_object', 'json_schema'], 'response_format.type')
+  if (type !== 'json_schema') return
+  const described = object(format.json_schema, 'response_format.json_schema')
+  optional(described.schema, 'response_format.json_schema.schema', object)
+}
+
+function checkScalars(body: JsonObject): void {
+  optional(body.temperature, 'temperature', number)
+  optional(body.top_p, 'top_p', number)
+  optional(body.presence_penalty, 'presence_penalty', number)
+  optional(body.frequency_penalty, 'frequency_penalty', number)
+  optional(body.n, 'n', positiveInteger)
+  optional(body.stop, 'stop', texts)
+  optional(body.user, 'user', text)
+  optional(body.reasoning_effort, 'reasoning_effort', text)
+  optional(body.parallel_tool_calls, 'parallel_tool_calls', boolean)
+}
+
+// ── answers ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+/** What vendors send; unknown reasons end a turn like `stop`, never pass through. */
+export function readFinishReason(value: unknown): FinishReason | undefined {
+  if (typeof value !== 'string' || value === '') return undefined
+  switch (value) {
+    case 'length':
+      return 'length'
+    case 'tool_calls':
+    case 'function_call':
+      return 'tool-calls'
+    case 'content_filter':
+    case 'sensitive':
+      return 'refusal'
+    default:
+      return 'stop'
+  }
+}
+
+export const FINISH_REASONS: Record<FinishReason, string> = {
+  stop: 'stop',
+  'stop-sequence': 'stop',
+  length: 'length',
+  'tool-calls': 'tool_calls',
+  refusal: 'content_filter',
+}
+
+/** Prompt tokens contain the cached ones here, while the vocabulary keeps the classes apart. */
+export function readUsage(value: unknown): Usage | undefined {
+  if (!isObject(value)) return undefined
+  const prompt = tokenCount(value.prompt_tokens)
+  const promptDetails = isObject(value.prompt_tokens_details) ? value.prompt_tokens_details : {}
+  const outputDetails = isObject(value.completion_tokens_details) ? value.completion_tokens_details : {}
+  const cacheRead = tokenCount(promptDetails.cached_tokens ?? value.prompt_cache_hit_tokens)
+  const cacheWrite = tokenCount(promptDetails.cache_write_tokens ?? promptDetails.cache_creation_tokens)
+  // Some upstreams leave reasoning out of the completion and show it in the total only; it is billed all the same.
+  const output = Math.max(tokenCount(value.completion_tokens), tokenCount(value.total_tokens) - prompt)
+  return {
+    input: Math.max(0, prompt - cacheRead - cacheWrite),
+    cacheRead,
+    cacheWrite,
+    output,
+    reasoning: tokenCount(outputDetails.reasoning_tokens),
+  }
+}
+
+export function writeUsage({ usage, cost }: Bill): Record<string, unknown> {
+  const prompt = promptTokens(usage)
+  return {
+    prompt_tokens: prompt,
+    completion_tokens: usage.output,
+    total_tokens: prompt + usage.output,
+    prompt_tokens_details: { cached_tokens: usage.cacheRead, cache_write_tokens: usage.cacheWrite },
+    completion_tokens_details: { reasoning_tokens: usage.reasoning },
+    cost,
+  }
+}
+
+// ── failures ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+export const errorBody = (failure: Failure, requestId: string): string =>
+  JSON.stringify({ error: errorObject(failure, requestId) })
+
+export const DONE = dataFrame('[DONE]')
+
+export const errorFrames = (failure: Failure, requestId: string): string =>
+  dataFrame(errorBody(failure, requestId)) + DONE

@@ -1,0 +1,81 @@
+import type { JsonObject } from '../core/ask.ts'
+import { GatewayError, invalid } from '../core/failure.ts'
+
+/**
+ * Small readers for what callers send: each returns the value with its type, or throws a failure that names the place.
+ * `null` counts as absent for every optional field.
+ */
+
+export const isObject = (value: unknown): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+export function object(value: unknown, param: string): JsonObject {
+  if (!isObject(value)) throw invalid(param, 'must be an object')
+  return value
+}
+
+export function text(value: unknown, param: string): string {
+  if (typeof value !== 'string') throw invalid(param, 'must be a string')
+  return value
+}
+
+export function name(value: unknown, param: string): string {
+  if (text(value, param) === '') throw invalid(param, 'must not be empty')
+  return value as string
+}
+
+export function list(value: unknown, param: string): readonly unknown[] {
+  if (!Array.isArray(value)) throw invalid(param, 'must be an array')
+  return value
+}
+
+export function oneOf<T extends string>(value: unknown, choices: readonly T[], param: string): T {
+  if (!choices.includes(value as T)) throw invalid(param, `must be one of ${choices.join(', ')}`)
+  return value as T
+}
+
+export function boolean(value: unknown, param: string): boolean {
+  if (typeof value !== 'boolean') throw invalid(param, 'must be a boolean')
+  return value
+}
+
+export function number(value: unknown, param: string): number {
+  if (typeof value !== 'number') throw invalid(param, 'must be a number')
+  return value
+}
+
+export function positiveInteger(value: unknown, param: string): number {
+  if (!Number.isSafeInteger(value) || (value as number) < 1) throw invalid(param, 'must be an integer of at least 1')
+  return value as number
+}
+
+type Reader<T> = (value: unknown, param: string) => T
+
+export function optional<T>(value: unknown, param: string, read: Reader<T>): T | undefined {
+  return value === undefined || value === null ? undefined : read(value, param)
+}
+
+/** A string or a list of strings: `stop` and its relatives. */
+export function texts(value: unknown, param: string): readonly string[] {
+  if (typeof value === 'string') return [value]
+  return list(value, param).map((item, place) => text(item, `${param}[${place}]`))
+}
+
+/** Section 4: these two are missed with a 500 of their own, before any other field is looked at. */
+export function requiredMessages(body: JsonObject): readonly unknown[] {
+  const { messages } = body
+  if (!Array.isArray(messages) || messages.length === 0)
+    throw new GatewayError({ kind: 'field-missing', field: 'messages' })
+  return messages
+}
+
+export function requiredField(body: JsonObject, field: string): unknown {
+  const value = body[field]
+  if (value === undefined || value === null) throw new GatewayError({ kind: 'field-missing', field })
+  return value
+}
+
+/** Server-side conversation state loses history when it is ignored, so it is the one unknown field that is refused. */
+export function refuseThread(body: JsonObject): void {
+  if (body.thread !== undefined && body.thread !== null) throw new GatewayError({ kind: 'thread-unsupported' })
+}

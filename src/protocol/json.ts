@@ -1,0 +1,232 @@
+import { invalid } from '../core/failure.ts'
+
+/**
+ * Edits on JSON *text*. A like pair forwards what it was given, so that unknown fields, big numbers and the order of
+ * keys survive, and a long prompt is not written out again. Every function here expects text that `JSON.parse` has
+ * accepted; none of them checks it a second time.
+ */
+
+export interface Span {
+  readonly start: number
+  readonly end: number
+}
+
+export interface Member extends Span {
+  readonly key: string
+  /** Where the key's own quote stands, for members that are removed. */
+  readonly keyStart: number
+}
+
+export interface Edit extends Span {
+  readonly text: string
+}
+
+/** New JSON text for a member, or undefined to take it out. */
+export type MemberEdits = Readonly<Record<string, string | undefined>>
+
+const QUOTE = 0x22
+const BACKSLASH = 0x5c
+const OPEN_BRACE = 0x7b
+const CLOSE_BRACE = 0x7d
+const OPEN_BRACKET = 0x5b
+const CLOSE_BRACKET = 0x5d
+
+/** The members of the object that starts at `at`. */
+export function members(text: string, at: number): Member[] {
+  const found: Member[] = []
+  let cursor = skipSpace(text, at + 1)
+  while (text[cursor] !== '}') {
+    const keyStart = cursor
+    const keyEnd = valueEnd(text, keyStart)
+    const start = skipSpace(text, skipSpace(text, keyEnd) + 1)
+    const end = valueEnd(text, start)
+    found.push({ key: JSON.parse(text.slice(keyStart, keyEnd)), keyStart, start, end })
+    cursor = skipComma(text, end)
+  }
+  return found
+}
+
+/** The elements of the array that starts at `at`. */
+export function elements(text: string, at: number): Span[] {
+  const found: Span[] = []
+  let cursor = skipSpace(text, at + 1)
+  while (text[cursor] !== ']') {
+    const end = valueEnd(text, cursor)
+    found.push({ start: cursor, end })
+    cursor = skipComma(text, end)
+  }
+  return found
+}
+
+/** `JSON.parse` keeps the last of several equal keys, so that is the one that counts here too. */
+export const member = (text: string, at: number, key: string): Member | undefined =>
+  members(text, at).findLast(candidate => candidate.key === key)
+
+export const root = (text: string): number => skipSpace(text, 0)
+
+export const rawText = (text: string, { start, end }: Span): string => text.slice(start, end)
+
+/** The text of a member deep inside, exactly as it was written. */
+export function rawAt(text: string, at: number, ...keys: readonly string[]): string | undefined {
+  let found: Span = { start: at, end: at }
+  for (const key of keys) {
+    const next = member(text, found.start, key)
+    if (!next) return undefined
+    found = next
+  }
+  return rawText(text, found)
+}
+
+/**
+ * Changes members of the outermost object. An object that names a key twice is written out from its parsed value
+ * instead: the upstream might believe the other one of the two.
+ */
+export function editMembers(text: string, changes: MemberEdits): string {
+  const at = root(text)
+  const present = members(text, at)
+  const keys = new Set(present.map(({ key }) => key))
+  if (keys.size < present.length) return editMembers(JSON.stringify(JSON.parse(text)), changes)
+
+  const edits: Edit[] = []
+  present.forEach((found, place) => {
+    if (!Object.hasOwn(changes, found.key)) return
+    const replacement = changes[found.key]
+    edits.push(replacement === undefined ? removal(present, place) : { ...found, text: replacement })
+  })
+  const added = Object.entries(changes)
+    .filter(([key, value]) => value !== undefined && !keys.has(key))
+    .map(([key, value]) => `${JSON.stringify(key)}:${value}`)
+  const remaining = present.length - edits.filter(edit => edit.text === '').length
+  if (added.length > 0) {
+    edits.push({ start: at + 1, end: at + 1, text: added.join(',') + (remaining > 0 ? ',' : '') })
+  }
+  return applyEdits(text, edits)
+}
+
+export function applyEdits(text: string, edits: readonly Edit[]): string {
+  let result = ''
+  let cursor = 0
+  for (const edit of edits.toSorted((a, b) => a.start - b.start)) {
+    result += text.slice(cursor, edit.start) + edit.text
+    cursor = edit.end
+  }
+  return result + text.slice(cursor)
+}
+
+/** Where the value that starts at `start` ends. Iterative, so that 10,000 levels of nesting are only a long loop. */
+export function valueEnd(text: string, start: number): number {
+  const first = text[start]
+  if (first === '"') return stringEnd(text, start)
+  if (first !== '{' && first !== '[') return scalarEnd(text, start)
+  let depth = 0
+  for (let cursor = start; ; cursor++) {
+    switch (text[cursor]) {
+      case '"':
+        cursor = stringEnd(text, cursor) - 1
+        break
+      case '{':
+      case '[':
+        depth++
+        break
+      case '}':
+      case ']':
+        depth--
+        if (depth === 0) return cursor + 1
+        break
+    }
+  }
+}
+
+/** A member is removed with the comma that follows it, or, at the end, with the one before it. */
+function removal(present: readonly Member[], place: number): Edit {
+  const { keyStart, end } = present[place] as Member
+  const next = present[place + 1]
+  if (next) return { start: keyStart, end: next.keyStart, text: '' }
+  const previous = present[place - 1]
+  return { start: previous ? previous.end : keyStart, end, text: '' }
+}
+
+function stringEnd(text: string, start: number): number {
+  let close = start
+  do close = text.indexOf('"', close + 1)
+  while (isEscaped(text, close))
+  return close + 1
+}
+
+function isEscaped(text: string, at: number): boolean {
+  let backslashes = 0
+  while (text.charCodeAt(at - 1 - backslashes) === BACKSLASH) backslashes++
+  return backslashes % 2 === 1
+}
+
+function scalarEnd(text: string, start: number): number {
+  let cursor = start
+  while (cursor < text.length && !/[\s,\]}]/.test(text[cursor] as string)) cursor++
+  return cursor
+}
+
+function skipSpace(text: string, start: number): number {
+  let cursor = start
+  while (text.charCodeAt(cursor) <= 0x20) cursor++
+  return cursor
+}
+
+function skipComma(text: string, start: number): number {
+  const cursor = skipSpace(text, start)
+  return text[cursor] === ',' ? skipSpace(text, cursor + 1) : cursor
+}
+
+/** Follows JSON text that comes in fragments and tells when its first value is complete. */
+export class JsonProgress {
+  private depth = 0
+  private inString = false
+  private escaped = false
+  complete = false
+
+  /** Returns the part of the fragment that still belongs to the value; what follows a complete value is noise. */
+  accept(fragment: string): string {
+    if (this.complete) return ''
+    for (let cursor = 0; cursor < fragment.length; cursor++) {
+      this.step(fragment.charCodeAt(cursor))
+      if (this.complete) return fragment.slice(0, cursor + 1)
+    }
+    return fragment
+  }
+
+  private step(code: number): void {
+    if (this.inString) this.stepString(code)
+    else if (code === QUOTE) this.inString = true
+    else if (code === OPEN_BRACE || code === OPEN_BRACKET) this.depth++
+    else if (code === CLOSE_BRACE || code === CLOSE_BRACKET) this.complete = --this.depth <= 0
+  }
+
+  private stepString(code: number): void {
+    if (this.escaped) this.escaped = false
+    else if (code === BACKSLASH) this.escaped = true
+    else if (code === QUOTE) this.inString = false
+  }
+}
+
+/** JSON text inside a value that is about to be written: it appears in the output as it is. */
+export class RawJson {
+  readonly text: string
+
+  constructor(text: string) {
+    this.text = text
+  }
+}
+
+/** Vendors refuse deeper requests too; the limit keeps the recursion below from exhausting the stack. */
+const DEPTH_MAX = 500
+
+/** `JSON.stringify`, with every `RawJson` inside copied verbatim. */
+export function stringify(value: unknown, depth = 0): string {
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value)
+  if (value instanceof RawJson) return value.text
+  if (depth > DEPTH_MAX) throw invalid('body', `must not be nested deeper than ${DEPTH_MAX} levels`)
+  if (Array.isArray(value)) return `[${value.map(item => stringify(item ?? null, depth + 1)).join(',')}]`
+  const written = Object.entries(value)
+    .filter(([, item]) => item !== undefined)
+    .map(([key, item]) => `${JSON.stringify(key)}:${stringify(item, depth + 1)}`)
+  return `{${written.join(',')}}`
+}

@@ -1,0 +1,350 @@
+import type { Ask, JsonObject } from '../../core/ask.ts'
+import type {
+  AssistantPart,
+  Effort,
+  OutputFormat,
+  Tool,
+  ToolChoice,
+  ToolResult,
+  Turn,
+  TurnMessage,
+  UserPart,
+} from '../../core/turn.ts'
+import { isObject } from '../fields.ts'
+import { IMAGE_OMITTED } from '../images.ts'
+import { editMembers, elements, member, RawJson, rawAt, root, stringify } from '../json.ts'
+import { legalToolId, legalUserId } from '../names.ts'
+import type { EncodedRequest, JsonEmulation, Target } from '../protocol.ts'
+
+const TOOL_ID_LENGTH_MAX = 64
+/** Neither an empty message nor an empty text is legal in this dialect. */
+const PLACEHOLDER = '.'
+
+// ── like pairs ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+/** The caller's own text with the named edits; everything else is forwarded as it came. */
+export function editRequest(ask: Ask, target: Target): string {
+  const limit = target.maxTokens ?? ask.maxTokens
+  return editMembers(ask.text, {
+    model: JSON.stringify(target.model),
+    ...(limit === ask.maxTokens ? {} : { max_tokens: String(limit) }),
+  })
+}
+
+// ── dialect -> vocabulary ───────────────────────────────────────────────────────────────────────────────────────────
+
+/** What the vocabulary holds, and what is only a switch of this dialect. */
+const CARRIED = new Set(
+  `model messages system max_tokens stream tools tool_choice thinking output_config metadata
+   temperature top_p stop_sequences`.split(/\s+/),
+)
+
+/** Changes with every version of one agent; forwarding it would spoil the upstream's prompt cache. */
+const BILLING_BLOCK = 'x-anthropic-billing-header:'
+
+export function decodeRequest(ask: Ask): Turn {
+  const { body } = ask
+  const dropped = new Set(Object.keys(body).filter(key => !CARRIED.has(key) && body[key] !== null))
+  const choice = isObject(body.tool_choice) ? body.tool_choice : {}
+  return {
+    system: decodeSystem(body.system, dropped),
+    messages: decodeMessages(ask, dropped),
+    tools: decodeTools(body.tools, dropped),
+    toolChoice: decodeToolChoice(choice),
+    parallelTools: choice.disable_parallel_tool_use !== true,
+    output: decodeFormat(body.output_config),
+    effort: decodeEffort(body),
+    maxTokens: ask.maxTokens,
+    temperature: asNumber(body.temperature),
+    topP: asNumber(body.top_p),
+    stop: (body.stop_sequences ?? []) as string[],
+    user: isObject(body.metadata) ? asText(body.metadata.user_id) : undefined,
+    stream: ask.stream,
+    dropped: [...dropped],
+  }
+}
+
+function decodeSystem(system: unknown, dropped: Set<string>): string[] {
+  if (typeof system === 'string') return system === '' ? [] : [system]
+  return ((system ?? []) as JsonObject[]).flatMap(block => {
+    if (block.cache_control) dropped.add('cache_control')
+    const text = asText(block.text) ?? ''
+    return text === '' || text.startsWith(BILLING_BLOCK) ? [] : [text]
+  })
+}
+
+function decodeMessages({ body, text }: Ask, dropped: Set<string>): TurnMessage[] {
+  const list = member(text, root(text), 'messages')
+  const spans = list ? elements(text, list.start) : []
+  return (body.messages as JsonObject[]).map((message, place): TurnMessage => {
+    if (message.role === 'system') return { role: 'system', text: blocks(message).map(blockText).join('\n\n') }
+    if (message.role === 'user') return { role: 'user', parts: decodeUserParts(message, dropped) }
+    const inputs = () => rawInputs(text, spans[place]?.start ?? 0)
+    return { role: 'assistant', parts: decodeAssistant(message, inputs, dropped) }
+  })
+}
+
+/** The blocks of a message whose content may be a plain string. */
+function blocks({ content }: JsonObject): JsonObject[] {
+  return typeof content === 'string' ? [{ type: 'text', text: content }] : ((content ?? []) as JsonObject[])
+}
+
+/** The inputs of a message's tool calls as they were written: digits and the order of keys survive. */
+function rawInputs(text: string, at: number): (string | undefined)[] {
+  const content = member(text, at, 'content')
+  return content ? elements(text, content.start).map(({ start }) => rawAt(text, start, 'input')) : []
+}
+
+function decodeUserParts(message: JsonObject, dropped: Set<string>): UserPart[] {
+  return blocks(message).flatMap((block): UserPart[] => {
+    if (block.cache_control) dropped.add('cache_control')
+    if (block.type === 'tool_result') return [decodeResult(block)]
+    if (block.type === 'image') return [{ type: 'image', url: imageUrl(block.source as JsonObject) }]
+    const text = blockText(block)
+    if (block.type !== 'text' && text === '') dropped.add(String(block.type))
+    return text === '' ? [] : [{ type: 'text', text }]
+  })
+}
+
+function decodeResult(block: JsonObject): ToolResult {
+  const texts = blocks(block).map(part => (part.type === 'image' ? IMAGE_OMITTED : blockText(part)))
+  return {
+    type: 'tool-result',
+    id: block.tool_use_id as string,
+    text: texts.filter(Boolean).join('\n'),
+    isError: block.is_error === true,
+  }
+}
+
+function decodeAssistant(
+  message: JsonObject,
+  inputs: () => (string | undefined)[],
+  dropped: Set<string>,
+): AssistantPart[] {
+  const parts = blocks(message)
+  const raw = parts.some(({ type }) => type === 'tool_use') ? inputs() : []
+  return parts.flatMap((block, place): AssistantPart[] => {
+    if (block.cache_control) dropped.add('cache_control')
+    if (block.type === 'tool_use') {
+      const { id, name } = block as { id: string; name: string }
+      return [{ type: 'tool-call', id, name, arguments: raw[place] ?? '{}' }]
+    }
+    const text = block.type === 'text' ? blockText(block) : ''
+    if (block.type !== 'text') dropped.add(String(block.type))
+    return text === '' ? [] : [{ type: 'text', text }]
+  })
+}
+
+/** The text of blocks that have one: texts, plain documents, search results, loaded tools. */
+function blockText(block: JsonObject): string {
+  if (typeof block.text === 'string') return block.text
+  if (block.type === 'tool_reference') return `[tool loaded: ${block.tool_name}]`
+  if (block.type === 'search_result' && Array.isArray(block.content)) return block.content.map(blockText).join('\n')
+  const source = isObject(block.source) ? block.source : {}
+  return block.type === 'document' && source.type === 'text' ? (asText(source.data) ?? '') : ''
+}
+
+const imageUrl = (source: JsonObject): string =>
+  source.type === 'base64' ? `data:${source.media_type};base64,${source.data}` : String(source.url ?? '')
+
+function decodeTools(tools: unknown, dropped: Set<string>): Tool[] {
+  return ((tools ?? []) as JsonObject[]).flatMap(({ type, name, description, input_schema }) => {
+    if (isObject(input_schema))
+      return [{ name: name as string, description: asText(description), schema: input_schema }]
+    // A tool that only the dialect's own vendor can run would be refused by any other.
+    dropped.add(String(type))
+    return []
+  })
+}
+
+function decodeToolChoice(choice: JsonObject): ToolChoice | undefined {
+  switch (choice.type) {
+    case 'auto':
+    case 'none':
+      return { type: choice.type }
+    case 'any':
+      return { type: 'required' }
+    case 'tool':
+      return { type: 'tool', name: choice.name as string }
+    default:
+      return undefined
+  }
+}
+
+function decodeFormat(config: unknown): OutputFormat {
+  const format = isObject(config) && isObject(config.format) ? config.format : {}
+  return isObject(format.schema) ? { type: 'schema', name: 'output', schema: format.schema } : { type: 'text' }
+}
+
+function decodeEffort({ thinking, output_config: config }: JsonObject): Effort | undefined {
+  const asked = isObject(config) ? asText(config.effort) : undefined
+  if (asked === 'low' || asked === 'medium') return asked
+  if (asked !== undefined) return 'high'
+  if (!isObject(thinking)) return undefined
+  if (thinking.type === 'disabled') return 'none'
+  if (thinking.type !== 'enabled' || typeof thinking.budget_tokens !== 'number') return undefined
+  return thinking.budget_tokens < 2048 ? 'low' : thinking.budget_tokens < 8192 ? 'medium' : 'high'
+}
+
+const asNumber = (value: unknown): number | undefined => (typeof value === 'number' ? value : undefined)
+const asText = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined)
+
+// ── vocabulary -> dialect ───────────────────────────────────────────────────────────────────────────────────────────
+
+/** The dialect has no plain JSON mode: a tool that must be called has a JSON input. */
+const OUTPUT_TOOL = 'structured_output'
+const JSON_INSTRUCTION = 'Reply with one JSON object and nothing else.'
+
+export function encodeRequest(turn: Turn, target: Target): EncodedRequest {
+  const emulation = emulate(turn)
+  const tools = emulation?.by === 'tool' ? [outputTool(turn.output)] : turn.tools
+  const toolChoice: ToolChoice | undefined =
+    emulation?.by === 'tool' ? { type: 'tool', name: OUTPUT_TOOL } : turn.toolChoice
+  const maxTokens = Math.min(target.maxTokens ?? target.maxOutputTokens, target.maxOutputTokens)
+  const isForced = toolChoice?.type === 'tool' || toolChoice?.type === 'required'
+  const thinking = isForced ? undefined : encodeThinking(turn.effort, maxTokens, target)
+  const thinks = thinking?.type === 'enabled'
+  const system = emulation?.by === 'instruction' ? [...turn.system, instruction(turn.output)] : turn.system
+  const stops = turn.stop.filter(stop => stop.trim() !== '')
+  const body = {
+    model: target.model,
+    max_tokens: maxTokens,
+    system: system.length > 0 ? system.join('\n') : undefined,
+    messages: encodeMessages(turn.messages),
+    tools: tools.length > 0 ? tools.map(encodeTool) : undefined,
+    tool_choice: tools.length > 0 ? encodeToolChoice(toolChoice, turn.parallelTools) : undefined,
+    thinking,
+    // Values above 1 are legal in the other dialect; sent together with top_p, or while thinking, they are refused.
+    temperature: turn.temperature !== undefined && !thinks ? Math.min(turn.temperature, 1) : undefined,
+    top_p: turn.temperature === undefined && !thinks ? turn.topP : undefined,
+    stop_sequences: stops.length > 0 ? stops : undefined,
+    metadata: turn.user ? { user_id: legalUserId(turn.user) } : undefined,
+    stream: turn.stream,
+  }
+  return { body: stringify(body), dropped: [], ...(emulation ? { emulation } : {}) }
+}
+
+function emulate(turn: Turn): JsonEmulation | undefined {
+  if (turn.output.type === 'text') return undefined
+  return turn.tools.length === 0 ? { by: 'tool', tool: OUTPUT_TOOL } : { by: 'instruction' }
+}
+
+function outputTool(output: OutputFormat): Tool {
+  const schema = output.type === 'schema' ? output.schema : { type: 'object', additionalProperties: true }
+  return { name: OUTPUT_TOOL, description: 'Gives the answer as a JSON object.', schema }
+}
+
+const instruction = (output: OutputFormat): string =>
+  output.type === 'schema'
+    ? `${JSON_INSTRUCTION} It follows this schema: ${JSON.stringify(output.schema)}`
+    : JSON_INSTRUCTION
+
+const BUDGETS: Record<Exclude<Effort, 'none'>, number> = { low: 1024, medium: 4096, high: 16384 }
+/** The dialect's own vendor refuses smaller budgets. */
+const BUDGET_MIN = 1024
+
+function encodeThinking(effort: Effort | undefined, maxTokens: number, { reasoning }: Target) {
+  if (!effort || !reasoning) return undefined
+  if (effort === 'none') return { type: 'disabled' }
+  const budget = Math.min(BUDGETS[effort], maxTokens - 1)
+  return budget < BUDGET_MIN ? undefined : { type: 'enabled', budget_tokens: budget }
+}
+
+interface WireMessage {
+  readonly role: 'user' | 'assistant'
+  readonly content: unknown[]
+}
+
+/** Roles must alternate, a user begins and ends, results come first: chat promises none of this. */
+function encodeMessages(messages: readonly TurnMessage[]): WireMessage[] {
+  const merged: WireMessage[] = []
+  for (const message of messages) {
+    const { role, content } = encodeMessage(message)
+    const last = merged.at(-1)
+    if (last?.role === role) last.content.push(...content)
+    else merged.push({ role, content })
+  }
+  if (merged[0]?.role !== 'user') merged.unshift({ role: 'user', content: [] })
+  if (merged.at(-1)?.role === 'assistant') merged.push({ role: 'user', content: [{ type: 'text', text: 'Continue.' }] })
+  return merged.map(({ role, content }) => ({ role, content: encodeContent(content as JsonObject[]) }))
+}
+
+function encodeContent(content: readonly JsonObject[]): JsonObject[] {
+  const results = content.filter(({ type }) => type === 'tool_result')
+  const others = content.filter(({ type, text }) => type !== 'tool_result' && !(type === 'text' && isBlank(text)))
+  const filled = [...results, ...others]
+  return filled.length > 0 ? filled : [{ type: 'text', text: PLACEHOLDER }]
+}
+
+const isBlank = (text: unknown): boolean => typeof text === 'string' && text.trim() === ''
+
+function encodeMessage(message: TurnMessage): WireMessage {
+  switch (message.role) {
+    case 'system':
+      return { role: 'user', content: [{ type: 'text', text: `<system-reminder>${message.text}</system-reminder>` }] }
+    case 'assistant':
+      return { role: 'assistant', content: message.parts.map(encodeAssistantPart) }
+    case 'user':
+      return { role: 'user', content: message.parts.map(encodeUserPart) }
+  }
+}
+
+function encodeUserPart(part: UserPart): unknown {
+  switch (part.type) {
+    case 'text':
+      return part
+    case 'image':
+      return { type: 'image', source: imageSource(part.url) }
+    case 'tool-result':
+      return {
+        type: 'tool_result',
+        tool_use_id: legalToolId(part.id, TOOL_ID_LENGTH_MAX),
+        content: part.text === '' ? undefined : part.text,
+        is_error: part.isError || undefined,
+      }
+  }
+}
+
+function imageSource(url: string): unknown {
+  const data = /^data:([^;,]+);base64,(.*)$/s.exec(url)
+  return data ? { type: 'base64', media_type: data[1], data: data[2] } : { type: 'url', url }
+}
+
+function encodeAssistantPart(part: AssistantPart): unknown {
+  if (part.type === 'text') return part
+  return {
+    type: 'tool_use',
+    id: legalToolId(part.id, TOOL_ID_LENGTH_MAX),
+    name: part.name,
+    input: toolInput(part.arguments),
+  }
+}
+
+/** JSON text as it is; text that is no JSON object is wrapped, so that the turn survives and the model still sees it. */
+export function toolInput(text: string): unknown {
+  if (text.trim() === '') return {}
+  try {
+    if (isObject(JSON.parse(text))) return new RawJson(text)
+  } catch {}
+  return { raw_arguments: text }
+}
+
+function encodeTool({ name, description, schema }: Tool): unknown {
+  return { name, description, input_schema: { properties: {}, ...schema, type: 'object' } }
+}
+
+function encodeToolChoice(choice: ToolChoice | undefined, parallel: boolean): unknown {
+  const disable = parallel ? undefined : true
+  switch (choice?.type) {
+    case undefined:
+      return parallel ? undefined : { type: 'auto', disable_parallel_tool_use: true }
+    case 'none':
+      return { type: 'none' }
+    case 'auto':
+      return { type: 'auto', disable_parallel_tool_use: disable }
+    case 'required':
+      return { type: 'any', disable_parallel_tool_use: disable }
+    case 'tool':
+      return { type: 'tool', name: choice.name, disable_parallel_tool_use: disable }
+  }
+}

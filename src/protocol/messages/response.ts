@@ -1,0 +1,133 @@
+import type { JsonObject } from '../../core/ask.ts'
+import { Seen } from '../../core/seen.ts'
+import type { TurnEvent } from '../../core/turn.ts'
+import { AnswerWriter, malformed, parseAnswer } from '../answer.ts'
+import { isObject } from '../fields.ts'
+import { editMembers, elements, member, rawAt, rawText, root, type Span, stringify } from '../json.ts'
+import { legalToolId } from '../names.ts'
+import type { Answer, View } from '../protocol.ts'
+import { toolInput } from './request.ts'
+import { readStopReason, readUsage, STOP_REASONS, writeUsage } from './wire.ts'
+
+const TOOL_ID_LENGTH_MAX = 64
+const EMPTY_TEXT = { type: 'text', text: '' }
+
+// ── like pairs ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+/** The upstream's own text with the named edits: id, model, the bill, and no thinking that nobody asked for. */
+export function editBody(text: string, view: View): Answer {
+  const body = parseAnswer(text)
+  const content = contentOf(body)
+  const seen = new Seen()
+  seen.reason = readStopReason(body.stop_reason) ?? 'stop'
+  seen.text(JSON.stringify(content))
+  const usage = readUsage(body.usage)
+  if (usage) seen.report(usage)
+  const shown = view.showThinking ? {} : { content: withoutThinking(text, content) }
+  return {
+    seen,
+    render: bill =>
+      editMembers(text, {
+        ...shown,
+        id: JSON.stringify(view.id),
+        model: JSON.stringify(view.model),
+        usage: JSON.stringify({ ...(isObject(body.usage) ? body.usage : {}), ...writeUsage(bill) }),
+      }),
+  }
+}
+
+export const isThinking = (block: unknown): boolean =>
+  isObject(block) && (block.type === 'thinking' || block.type === 'redacted_thinking')
+
+function withoutThinking(text: string, content: readonly JsonObject[]): string {
+  const spans = contentSpans(text)
+  const kept = spans.filter((_, place) => !isThinking(content[place])).map(span => rawText(text, span))
+  return `[${kept.length > 0 ? kept.join(',') : JSON.stringify(EMPTY_TEXT)}]`
+}
+
+function contentOf(body: JsonObject): JsonObject[] {
+  if (!Array.isArray(body.content) || !body.content.every(isObject)) throw malformed()
+  return body.content
+}
+
+function contentSpans(text: string): Span[] {
+  const content = member(text, root(text), 'content')
+  return content ? elements(text, content.start) : []
+}
+
+// ── dialect -> vocabulary ───────────────────────────────────────────────────────────────────────────────────────────
+
+export function decodeBody(text: string): readonly TurnEvent[] {
+  const body = parseAnswer(text)
+  const content = contentOf(body)
+  const spans = contentSpans(text)
+  const answer = new AnswerWriter()
+  answer.start(undefined)
+  content.forEach((block, place) => {
+    if (block.type === 'text') answer.say('text', String(block.text ?? ''))
+    if (block.type === 'thinking') answer.say('thinking', String(block.thinking ?? ''))
+    if (block.type !== 'tool_use') return
+    answer.call(String(block.id ?? ''), String(block.name ?? 'unknown'))
+    answer.delta(rawAt(text, spans[place]?.start ?? 0, 'input') ?? '{}')
+  })
+  const stopSequence = typeof body.stop_sequence === 'string' ? body.stop_sequence : undefined
+  answer.finish(readStopReason(body.stop_reason) ?? 'stop', readUsage(body.usage), stopSequence)
+  return answer.drain()
+}
+
+// ── vocabulary -> dialect ───────────────────────────────────────────────────────────────────────────────────────────
+
+export function encodeBody(events: readonly TurnEvent[], view: View): Answer {
+  const seen = new Seen()
+  const { blocks, stopSequence } = fold(events, seen)
+  const shown = blocks.filter(block => view.showThinking || block.type !== 'thinking')
+  return {
+    seen,
+    render: bill =>
+      stringify({
+        id: view.id,
+        type: 'message',
+        role: 'assistant',
+        model: view.model,
+        content: shown.length > 0 ? shown.map(encodeBlock) : [EMPTY_TEXT],
+        stop_reason: STOP_REASONS[seen.reason ?? 'stop'],
+        stop_sequence: stopSequence ?? null,
+        usage: writeUsage(bill),
+      }),
+  }
+}
+
+interface Folded {
+  readonly type: 'text' | 'thinking' | 'tool-call'
+  readonly id: string
+  readonly name: string
+  text: string
+}
+
+/** A signature must be a string for clients to accept the block; only the model's own vendor could make a real one. */
+function encodeBlock({ type, id, name, text }: Folded): unknown {
+  switch (type) {
+    case 'text':
+      return { type: 'text', text }
+    case 'thinking':
+      return { type: 'thinking', thinking: text, signature: '' }
+    case 'tool-call':
+      return { type: 'tool_use', id: legalToolId(id, TOOL_ID_LENGTH_MAX), name, input: toolInput(text) }
+  }
+}
+
+function fold(events: readonly TurnEvent[], seen: Seen) {
+  const blocks: Folded[] = []
+  let stopSequence: string | undefined
+  for (const event of events) {
+    seen.event(event)
+    if (event.type === 'open') {
+      const { id, name } = event.block.type === 'tool-call' ? event.block : { id: '', name: '' }
+      blocks.push({ type: event.block.type, id, name, text: '' })
+    }
+    const last = blocks.at(-1)
+    if (event.type === 'delta' && last) last.text += event.text
+    if (event.type === 'finish') stopSequence = event.stopSequence
+  }
+  return { blocks, stopSequence }
+}

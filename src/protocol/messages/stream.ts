@@ -1,0 +1,361 @@
+import type { JsonObject } from '../../core/ask.ts'
+import { Seen } from '../../core/seen.ts'
+import type { Block, FinishReason, TurnEvent } from '../../core/turn.ts'
+import type { Usage } from '../../core/usage.ts'
+import { AnswerWriter, parseAnswer, truncated } from '../answer.ts'
+import { isObject } from '../fields.ts'
+import { rawAt, root } from '../json.ts'
+import { legalToolId } from '../names.ts'
+import type { AnswerStream, Bill, StreamDecoder, StreamEncoder, View } from '../protocol.ts'
+import { type Frame, namedFrame } from '../sse.ts'
+import { isThinking } from './response.ts'
+import { readStopReason, readUsage, STOP_REASONS, writeUsage } from './wire.ts'
+
+const TOOL_ID_LENGTH_MAX = 64
+const STOP = namedFrame('message_stop', '{"type":"message_stop"}')
+
+const write = (payload: { readonly type: string } & JsonObject): string =>
+  namedFrame(payload.type, JSON.stringify(payload))
+
+interface Event {
+  readonly type: string
+  readonly payload: JsonObject
+}
+
+/** Some servers leave the event's name out, some the payload's type; a mark of the other dialect means nothing here. */
+function parseEvent(frame: Frame): Event | undefined {
+  if (frame.data.trim() === '[DONE]') return undefined
+  const payload = parseAnswer(frame.data)
+  return { type: typeof payload.type === 'string' ? payload.type : frame.event, payload }
+}
+
+const part = (payload: JsonObject, key: string): JsonObject => {
+  const value = payload[key]
+  return isObject(value) ? value : {}
+}
+
+// ── like pairs ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+/** The upstream's own events with the named edits; the closing ones wait for the bill. */
+class MessagesStreamEditor implements AnswerStream {
+  readonly seen = new Seen()
+  done = false
+  private readonly view: View
+  private started = false
+  private ending: JsonObject = {}
+  /** Indexes of blocks that are hidden; those behind them move up. */
+  private readonly hidden = new Set<unknown>()
+
+  constructor(view: View) {
+    this.view = view
+  }
+
+  push(frame: Frame): string {
+    const event = parseEvent(frame)
+    if (!event) return ''
+    const { type, payload } = event
+    switch (type) {
+      case 'message_start':
+        return this.start(payload)
+      case 'content_block_start':
+        if (!this.view.showThinking && isThinking(payload.content_block)) this.hidden.add(payload.index)
+        return this.block(type, payload, frame)
+      case 'content_block_delta':
+        this.observe(part(payload, 'delta'))
+        return this.block(type, payload, frame)
+      case 'content_block_stop':
+        return this.block(type, payload, frame)
+      case 'message_delta':
+        this.finish(payload)
+        return ''
+      case 'message_stop':
+        this.done = true
+        return ''
+      default:
+        return this.started ? namedFrame(type, frame.data) : ''
+    }
+  }
+
+  end(): string {
+    if (!this.done && this.seen.reason === undefined) throw truncated()
+    return ''
+  }
+
+  close(bill: Bill): string {
+    const usage = { ...part(this.ending, 'usage'), ...writeUsage(bill) }
+    const stop = { stop_reason: STOP_REASONS[this.seen.reason ?? 'stop'], stop_sequence: null }
+    const delta = { ...stop, ...part(this.ending, 'delta') }
+    return write({ ...this.ending, type: 'message_delta', delta, usage }) + STOP
+  }
+
+  private start(payload: JsonObject): string {
+    if (this.started) return ''
+    this.started = true
+    const message = part(payload, 'message')
+    this.seen.usage = readUsage(message.usage)
+    const usage = { input_tokens: this.view.promptEstimate, output_tokens: 0, ...part(message, 'usage') }
+    const { id, model } = this.view
+    return write({ ...payload, type: 'message_start', message: { ...message, id, model, usage } })
+  }
+
+  private block(type: string, payload: JsonObject, frame: Frame): string {
+    if (this.hidden.size === 0) return namedFrame(type, frame.data)
+    if (this.hidden.has(payload.index)) return ''
+    const before = [...this.hidden].filter(index => Number(index) < Number(payload.index)).length
+    return write({ ...payload, type, index: Number(payload.index) - before })
+  }
+
+  private observe({ text, thinking, partial_json }: JsonObject): void {
+    const piece = text ?? thinking ?? partial_json
+    if (typeof piece === 'string') this.seen.text(piece)
+  }
+
+  private finish(payload: JsonObject): void {
+    this.ending = { ...this.ending, ...payload }
+    this.seen.reason = readStopReason(part(payload, 'delta').stop_reason) ?? this.seen.reason
+    if (!isObject(payload.usage)) return
+    const usage = readUsage(payload.usage, this.seen.usage)
+    if (usage) this.seen.report(usage)
+  }
+}
+
+export const editStream = (view: View): AnswerStream => new MessagesStreamEditor(view)
+
+// ── dialect -> vocabulary ───────────────────────────────────────────────────────────────────────────────────────────
+
+/** One block as its events arrive. Blocks may overlap here; the vocabulary takes them one after the other. */
+interface OpenBlock {
+  readonly index: unknown
+  readonly kind: 'text' | 'thinking' | 'tool-call' | 'ignored'
+  readonly id: string
+  readonly name: string
+  /** What stands in the block's start: text, or the whole input of a call that gets no fragments. */
+  readonly initial: string
+  waiting: string
+  wrote: boolean
+  stopped: boolean
+}
+
+class MessagesStreamDecoder implements StreamDecoder {
+  done = false
+  private readonly answer = new AnswerWriter()
+  private readonly blocks: OpenBlock[] = []
+  private current = 0
+  private begun = false
+  private reason: FinishReason | undefined
+  private stopSequence: string | undefined
+  private usage: Usage | undefined
+  private reported = false
+
+  push(frame: Frame): readonly TurnEvent[] {
+    const event = parseEvent(frame)
+    if (event) this.event(event, frame)
+    return this.answer.drain()
+  }
+
+  end(): readonly TurnEvent[] {
+    if (this.done) return []
+    if (this.reason === undefined) throw truncated()
+    this.finish()
+    return this.answer.drain()
+  }
+
+  private event({ type, payload }: Event, frame: Frame): void {
+    switch (type) {
+      case 'message_start':
+        this.usage = readUsage(part(payload, 'message').usage, this.usage)
+        this.answer.start(this.usage)
+        break
+      case 'content_block_start':
+        this.blocks.push(openBlock(payload, frame))
+        this.pump()
+        break
+      case 'content_block_delta':
+        this.delta(payload)
+        break
+      case 'content_block_stop': {
+        const block = this.find(payload)
+        if (block) block.stopped = true
+        this.pump()
+        break
+      }
+      case 'message_delta':
+        this.note(payload)
+        break
+      case 'message_stop':
+        this.finish()
+        break
+    }
+  }
+
+  private delta(payload: JsonObject): void {
+    const block = this.find(payload)
+    const { text, thinking, partial_json } = part(payload, 'delta')
+    const piece = text ?? thinking ?? partial_json
+    if (!block || typeof piece !== 'string') return
+    block.waiting += piece
+    this.pump()
+  }
+
+  private find(payload: JsonObject): OpenBlock | undefined {
+    return this.blocks.findLast(({ index }) => index === payload.index)
+  }
+
+  private note(payload: JsonObject): void {
+    this.usage = readUsage(payload.usage, this.usage)
+    this.reported ||= isObject(payload.usage)
+    const { stop_reason: reason, stop_sequence: sequence } = part(payload, 'delta')
+    this.reason = readStopReason(reason) ?? this.reason
+    if (typeof sequence === 'string') this.stopSequence = sequence
+  }
+
+  /** Writes the current block live; the next one begins when it has stopped. */
+  private pump(): void {
+    for (let block = this.blocks[this.current]; block; block = this.blocks[this.current]) {
+      this.writeBlock(block)
+      if (!block.stopped) return
+      if (block.kind === 'tool-call' && !block.wrote) this.answer.delta(block.initial)
+      // A call is closed at once; texts of neighbouring blocks flow together unless another block comes between.
+      this.current++
+      this.begun = false
+    }
+  }
+
+  private writeBlock(block: OpenBlock): void {
+    this.answer.start(this.usage)
+    if (!this.begun && block.kind === 'tool-call') this.answer.call(block.id, block.name)
+    if (!this.begun && block.kind !== 'tool-call') block.waiting = block.initial + block.waiting
+    this.begun = true
+    const text = block.waiting
+    block.waiting = ''
+    block.wrote ||= text !== ''
+    if (block.kind === 'tool-call') this.answer.delta(text)
+    else if (block.kind !== 'ignored') this.answer.say(block.kind, text)
+  }
+
+  private finish(): void {
+    this.done = true
+    for (const block of this.blocks) block.stopped = true
+    this.pump()
+    this.answer.start(this.usage)
+    this.answer.finish(this.reason ?? 'stop', this.reported ? this.usage : undefined, this.stopSequence)
+  }
+}
+
+const KINDS: Readonly<Record<string, OpenBlock['kind']>> = { text: 'text', thinking: 'thinking', tool_use: 'tool-call' }
+
+function openBlock(payload: JsonObject, frame: Frame): OpenBlock {
+  const block = part(payload, 'content_block')
+  const kind = KINDS[String(block.type)] ?? 'ignored'
+  const said = block.text ?? block.thinking
+  const initial =
+    kind === 'tool-call'
+      ? (rawAt(frame.data, root(frame.data), 'content_block', 'input') ?? '{}')
+      : typeof said === 'string'
+        ? said
+        : ''
+  const [id, name] = [String(block.id ?? ''), String(block.name ?? 'unknown')]
+  return { index: payload.index, kind, id, name, initial, waiting: '', wrote: false, stopped: false }
+}
+
+export const decodeStream = (): StreamDecoder => new MessagesStreamDecoder()
+
+// ── vocabulary -> dialect ───────────────────────────────────────────────────────────────────────────────────────────
+
+class MessagesStreamEncoder implements StreamEncoder {
+  private readonly view: View
+  private open: Block['type'] = 'text'
+  private index = 0
+  private isHidden = false
+  private wroteInput = false
+  private reason: FinishReason = 'stop'
+  private stopSequence: string | undefined
+
+  constructor(view: View) {
+    this.view = view
+  }
+
+  push(event: TurnEvent): string {
+    switch (event.type) {
+      case 'start':
+        return this.start(event.usage)
+      case 'open':
+        return this.openBlock(event.block)
+      case 'delta':
+        return this.delta(event.text)
+      case 'close':
+        return this.closeBlock()
+      case 'finish':
+        this.reason = event.reason
+        this.stopSequence = event.stopSequence
+        return ''
+    }
+  }
+
+  close(bill: Bill): string {
+    // Clients expect at least one block, even of an answer that says nothing.
+    const empty = this.index === 0 ? this.openBlock({ type: 'text' }) + this.closeBlock() : ''
+    const delta = { stop_reason: STOP_REASONS[this.reason], stop_sequence: this.stopSequence ?? null }
+    return empty + write({ type: 'message_delta', delta, usage: writeUsage(bill) }) + STOP
+  }
+
+  private start(usage: Usage | undefined): string {
+    const { id, model, promptEstimate } = this.view
+    // The output starts at 0: one client adds this number to the final one.
+    const counted = {
+      input_tokens: usage?.input ?? promptEstimate,
+      cache_creation_input_tokens: usage?.cacheWrite ?? 0,
+      cache_read_input_tokens: usage?.cacheRead ?? 0,
+      output_tokens: 0,
+    }
+    const empty = { content: [], stop_reason: null, stop_sequence: null }
+    const message = { id, type: 'message', role: 'assistant', model, ...empty, usage: counted }
+    return write({ type: 'message_start', message })
+  }
+
+  private openBlock(block: Block): string {
+    this.open = block.type
+    this.wroteInput = false
+    this.isHidden = block.type === 'thinking' && !this.view.showThinking
+    return this.isHidden
+      ? ''
+      : write({ type: 'content_block_start', index: this.index, content_block: emptyBlock(block) })
+  }
+
+  private delta(text: string): string {
+    if (this.isHidden) return ''
+    this.wroteInput = true
+    return write({ type: 'content_block_delta', index: this.index, delta: this.wireDelta(text) })
+  }
+
+  private wireDelta(text: string) {
+    switch (this.open) {
+      case 'text':
+        return { type: 'text_delta', text }
+      case 'thinking':
+        return { type: 'thinking_delta', thinking: text }
+      case 'tool-call':
+        return { type: 'input_json_delta', partial_json: text }
+    }
+  }
+
+  private closeBlock(): string {
+    if (this.isHidden) return ''
+    const input = this.open === 'tool-call' && !this.wroteInput ? this.delta('{}') : ''
+    return input + write({ type: 'content_block_stop', index: this.index++ })
+  }
+}
+
+/** Starts are empty: one agent discards whatever stands in them. */
+function emptyBlock(block: Block) {
+  switch (block.type) {
+    case 'text':
+      return { type: 'text', text: '' }
+    case 'thinking':
+      return { type: 'thinking', thinking: '', signature: '' }
+    case 'tool-call':
+      return { type: 'tool_use', id: legalToolId(block.id, TOOL_ID_LENGTH_MAX), name: block.name, input: {} }
+  }
+}
+
+export const encodeStream = (view: View): StreamEncoder => new MessagesStreamEncoder(view)

@@ -1,0 +1,201 @@
+import type { Ask, ImagePlace, JsonObject } from '../../core/ask.ts'
+import { errorObject, type Failure, invalid } from '../../core/failure.ts'
+import type { FinishReason } from '../../core/turn.ts'
+import { tokenCount, type Usage } from '../../core/usage.ts'
+import {
+  boolean,
+  isObject,
+  list,
+  name,
+  number,
+  object,
+  oneOf,
+  optional,
+  positiveInteger,
+  refuseThread,
+  requiredField,
+  requiredMessages,
+  text,
+} from '../fields.ts'
+import type { Bill } from '../protocol.ts'
+import { namedFrame } from '../sse.ts'
+
+// ── requests ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+const ROLES = ['user', 'assistant', 'system'] as const
+
+/** Sections 2.8, 2.9 and 4.2: everything the contract names is checked, everything else is accepted. */
+export function read(body: JsonObject, bodyText: string): Ask {
+  const messages = requiredMessages(body)
+  const maxTokens = positiveInteger(requiredField(body, 'max_tokens'), 'max_tokens')
+  const images: ImagePlace[] = []
+  messages.forEach((message, place) => {
+    checkMessage(message, place, images)
+  })
+  checkSystem(body.system)
+  const tools = optional(body.tools, 'tools', list) ?? []
+  const toolNames = tools.map((tool, place) => checkTool(tool, `tools[${place}]`))
+  checkToolChoice(body.tool_choice, toolNames)
+  checkScalars(body)
+  refuseThread(body)
+  const thinking = optional(body.thinking, 'thinking', object)
+  return {
+    protocol: 'messages',
+    body,
+    text: bodyText,
+    model: body.model as string,
+    stream: optional(body.stream, 'stream', boolean) ?? false,
+    includeUsage: true,
+    showThinking: thinking !== undefined && thinking.type !== 'disabled',
+    maxTokens,
+    images,
+  }
+}
+
+function checkMessage(value: unknown, place: number, images: ImagePlace[]): void {
+  const at = `messages[${place}]`
+  const message = object(value, at)
+  oneOf(message.role, ROLES, `${at}.role`)
+  const { content } = message
+  if (typeof content === 'string') return
+  if (!Array.isArray(content)) throw invalid(`${at}.content`, 'must be a string or an array of blocks')
+  content.forEach((block, index) => {
+    const param = `${at}.content[${index}]`
+    for (const image of checkBlock(block, param)) {
+      images.push({ ...image, message: place, part: [index, ...image.part] })
+    }
+  })
+}
+
+type FoundImage = Pick<ImagePlace, 'param' | 'part' | 'characters'>
+
+/** Returns the images of a block: itself, or those inside a tool result. */
+function checkBlock(value: unknown, at: string): FoundImage[] {
+  const block = object(value, at)
+  switch (text(block.type, `${at}.type`)) {
+    case 'text':
+      text(block.text, `${at}.text`)
+      return []
+    case 'image':
+      return [{ param: at, part: [], characters: imageCharacters(object(block.source, `${at}.source`)) }]
+    case 'tool_use':
+      name(block.id, `${at}.id`)
+      name(block.name, `${at}.name`)
+      object(block.input, `${at}.input`)
+      return []
+    case 'tool_result':
+      name(block.tool_use_id, `${at}.tool_use_id`)
+      optional(block.is_error, `${at}.is_error`, boolean)
+      return checkResult(block.content, `${at}.content`)
+    default:
+      return []
+  }
+}
+
+function checkResult(content: unknown, at: string): FoundImage[] {
+  if (content === undefined || content === null || typeof content === 'string') return []
+  return list(content, at).flatMap((block, place) =>
+    checkBlock(block, `${at}[${place}]`).map(image => ({ ...image, part: [place, ...image.part] })),
+  )
+}
+
+const imageCharacters = (source: JsonObject): number => String(source.data ?? source.url ?? '').length
+
+function checkSystem(system: unknown): void {
+  if (system === undefined || system === null || typeof system === 'string') return
+  if (!Array.isArray(system)) throw invalid('system', 'must be a string or an array of text blocks')
+  system.forEach((block, place) => {
+    text(object(block, `system[${place}]`).text, `system[${place}].text`)
+  })
+}
+
+function checkTool(value: unknown, at: string): string {
+  const tool = object(value, at)
+  const type = optional(tool.type, `${at}.type`, text) ?? 'custom'
+  optional(tool.description, `${at}.description`, text)
+  // Tools that the vendor runs itself have a type of their own and no schema.
+  if (type === 'custom') object(tool.input_schema, `${at}.input_schema`)
+  return name(tool.name, `${at}.name`)
+}
+
+function checkToolChoice(value: unknown, toolNames: readonly string[]): void {
+  const choice = optional(value, 'tool_choice', object)
+  if (!choice) return
+  const type = oneOf(choice.type, ['auto', 'any', 'tool', 'none'], 'tool_choice.type')
+  if (type !== 'tool') return
+  const wanted = name(choice.name, 'tool_choice.name')
+  if (!toolNames.includes(wanted)) throw invalid('tool_choice.name', 'must name one of the tools')
+}
+
+function checkScalars(body: JsonObject): void {
+  optional(body.temperature, 'temperature', number)
+  optional(body.top_p, 'top_p', number)
+  optional(body.top_k, 'top_k', number)
+  optional(body.metadata, 'metadata', object)
+  optional(body.output_config, 'output_config', object)
+  optional(body.stop_sequences, 'stop_sequences', list)?.forEach((stop, place) => {
+    text(stop, `stop_sequences[${place}]`)
+  })
+}
+
+// ── answers ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+/** What vendors send; unknown reasons end a turn like `end_turn`, never pass through. */
+export function readStopReason(value: unknown): FinishReason | undefined {
+  if (typeof value !== 'string' || value === '') return undefined
+  switch (value) {
+    case 'max_tokens':
+    case 'model_context_window_exceeded':
+    case 'compaction':
+      return 'length'
+    case 'tool_use':
+      return 'tool-calls'
+    case 'refusal':
+      return 'refusal'
+    case 'stop_sequence':
+      return 'stop-sequence'
+    default:
+      return 'stop'
+  }
+}
+
+export const STOP_REASONS: Record<FinishReason, string> = {
+  stop: 'end_turn',
+  'stop-sequence': 'stop_sequence',
+  length: 'max_tokens',
+  'tool-calls': 'tool_use',
+  refusal: 'refusal',
+}
+
+/** The three classes of input are disjoint here, as in the vocabulary. Counters that are absent keep their last value. */
+export function readUsage(value: unknown, before?: Usage): Usage | undefined {
+  if (!isObject(value)) return before
+  const details = isObject(value.output_tokens_details) ? value.output_tokens_details : {}
+  return {
+    input: tokenCount(value.input_tokens ?? before?.input),
+    cacheRead: tokenCount(value.cache_read_input_tokens ?? before?.cacheRead),
+    cacheWrite: tokenCount(value.cache_creation_input_tokens ?? before?.cacheWrite),
+    output: tokenCount(value.output_tokens ?? before?.output),
+    reasoning: tokenCount(details.thinking_tokens ?? before?.reasoning),
+  }
+}
+
+export function writeUsage({ usage, cost }: Bill): Record<string, unknown> {
+  return {
+    input_tokens: usage.input,
+    cache_creation_input_tokens: usage.cacheWrite,
+    cache_read_input_tokens: usage.cacheRead,
+    output_tokens: usage.output,
+    output_tokens_details: { thinking_tokens: usage.reasoning },
+    cost,
+  }
+}
+
+// ── failures ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+/** A superset: some clients of this dialect hide the message of a body without a `type` of its own. */
+export const errorBody = (failure: Failure, requestId: string): string =>
+  JSON.stringify({ type: 'error', error: errorObject(failure, requestId) })
+
+export const errorFrames = (failure: Failure, requestId: string): string =>
+  namedFrame('error', errorBody(failure, requestId))

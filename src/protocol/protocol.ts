@@ -1,0 +1,110 @@
+import type { Ask, JsonObject, ProtocolName } from '../core/ask.ts'
+import type { Failure } from '../core/failure.ts'
+import type { Seen } from '../core/seen.ts'
+import type { Turn, TurnEvent } from '../core/turn.ts'
+import type { Usage } from '../core/usage.ts'
+import type { Frame } from './sse.ts'
+
+/** How an answer presents itself to its caller, whoever produced it. */
+export interface View {
+  /** 32 hex digits: the bare id on messages, behind `chatcmpl-` on chat. */
+  readonly id: string
+  /** The catalog id that was asked for; an upstream's own name never leaks. */
+  readonly model: string
+  readonly createdSeconds: number
+  readonly includeUsage: boolean
+  readonly showThinking: boolean
+  /** For `message_start`, which must name the input before the upstream has counted it. */
+  readonly promptEstimate: number
+}
+
+/** What a call came to: known once it is settled, and shown in the last bytes of its answer. */
+export interface Bill {
+  readonly usage: Usage
+  readonly cost: string
+}
+
+/** What the upstream of this call is like. */
+export interface Target {
+  /** The name this upstream knows the model by. */
+  readonly model: string
+  /** The limit to ask for: the caller's, lowered to what is held. */
+  readonly maxTokens: number | undefined
+  readonly maxTokensField: 'max_tokens' | 'max_completion_tokens'
+  readonly maxOutputTokens: number
+  readonly reasoning: boolean
+}
+
+export interface EncodedRequest {
+  readonly body: string
+  readonly dropped: readonly string[]
+  /** Set where JSON output is emulated: how to find the JSON in the answer. */
+  readonly emulation?: JsonEmulation
+}
+
+/** JSON mode for an upstream that has none: the input of a forced tool, or the JSON found in a text. */
+export type JsonEmulation = { readonly by: 'tool'; readonly tool: string } | { readonly by: 'instruction' }
+
+/** A whole answer, understood but not yet written: the bill goes into it. */
+export interface Answer {
+  readonly seen: Seen
+  render(bill: Bill): string
+}
+
+/** An answer under way. Frames go in, text for the caller comes out; what was seen can be billed at any point. */
+export interface AnswerStream {
+  readonly seen: Seen
+  /** True after the upstream's own end mark; nothing behind it counts. */
+  readonly done: boolean
+  push(frame: Frame): string
+  /** The upstream has closed: throws if it did so in the middle of an answer. */
+  end(): string
+  /** The closing frames, which wait for the bill. */
+  close(bill: Bill): string
+}
+
+export interface StreamDecoder {
+  readonly done: boolean
+  push(frame: Frame): readonly TurnEvent[]
+  end(): readonly TurnEvent[]
+}
+
+export interface StreamEncoder {
+  /** Everything but the finish, whose frames carry the bill. */
+  push(event: TurnEvent): string
+  close(bill: Bill): string
+}
+
+/** A dialect is code, a vendor is data. All functions are pure; the two implementations are twins. */
+export interface Protocol {
+  readonly name: ProtocolName
+  /** Behind a channel's base address. */
+  readonly path: string
+  /** Sent during silence, once a stream has begun. */
+  readonly keepalive: string
+
+  /** Headers that an upstream of this dialect wants; a server on one's own machine may want no key. */
+  upstreamHeaders(apiKey: string | undefined): Record<string, string>
+
+  /** Headers of the caller that belong to the dialect itself, for an upstream of the same dialect. */
+  forwardedHeaders(headers: Headers): Record<string, string>
+
+  /** Checks the caller's fields, in the contract's order. */
+  read(body: JsonObject, text: string): Ask
+
+  decodeRequest(ask: Ask): Turn
+  encodeRequest(turn: Turn, target: Target): EncodedRequest
+  editRequest(ask: Ask, target: Target): string
+
+  decodeBody(text: string): readonly TurnEvent[]
+  encodeBody(events: readonly TurnEvent[], view: View): Answer
+  editBody(text: string, view: View): Answer
+
+  decodeStream(): StreamDecoder
+  encodeStream(view: View): StreamEncoder
+  editStream(view: View): AnswerStream
+
+  errorBody(failure: Failure, requestId: string): string
+  /** The same failure when the status is already sent. */
+  errorFrames(failure: Failure, requestId: string): string
+}

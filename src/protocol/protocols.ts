@@ -1,0 +1,46 @@
+import type { ProtocolName } from '../core/ask.ts'
+import * as chatRequest from './chat/request.ts'
+import * as chatResponse from './chat/response.ts'
+import * as chatStream from './chat/stream.ts'
+import * as chatWire from './chat/wire.ts'
+import * as messagesRequest from './messages/request.ts'
+import * as messagesResponse from './messages/response.ts'
+import * as messagesStream from './messages/stream.ts'
+import * as messagesWire from './messages/wire.ts'
+import type { Protocol } from './protocol.ts'
+import { namedFrame } from './sse.ts'
+
+const chat: Protocol = {
+  name: 'chat',
+  path: '/chat/completions',
+  keepalive: ': keepalive\n\n',
+  upstreamHeaders: apiKey => (apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }),
+  forwardedHeaders: () => ({}),
+  ...chatWire,
+  ...chatRequest,
+  ...chatResponse,
+  ...chatStream,
+}
+
+/** The oldest that every server of this dialect knows. */
+const VERSION = { 'anthropic-version': '2023-06-01' }
+
+const messages: Protocol = {
+  name: 'messages',
+  path: '/messages',
+  keepalive: namedFrame('ping', '{"type":"ping"}'),
+  upstreamHeaders: apiKey => ({ ...VERSION, ...(apiKey === undefined ? {} : { 'x-api-key': apiKey }) }),
+  forwardedHeaders: headers =>
+    Object.fromEntries(
+      ['anthropic-version', 'anthropic-beta'].flatMap(name => {
+        const value = headers.get(name)
+        return value ? [[name, value]] : []
+      }),
+    ),
+  ...messagesWire,
+  ...messagesRequest,
+  ...messagesResponse,
+  ...messagesStream,
+}
+
+export const PROTOCOLS: Readonly<Record<ProtocolName, Protocol>> = { chat, messages }
