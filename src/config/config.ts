@@ -1,0 +1,111 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { BUILTIN_MODELS } from './builtin.ts'
+import { ConfigError } from './faults.ts'
+import type { CatalogParts, Environment } from './file.ts'
+import { DEFAULT_TIMEOUTS, PRESETS, presetModels } from './presets.ts'
+
+/** What the environment says. Read once, by `main.ts`; nobody else looks at it. */
+export interface Config {
+  readonly host: string
+  readonly port: number
+  readonly dataFolder: string
+  readonly durability: 'process' | 'power'
+  readonly adminToken: string | undefined
+  readonly bootstrapKey: string | undefined
+  readonly catalog: CatalogSource
+}
+
+/** Where models and channels come from; read again on `SIGHUP`. */
+export interface CatalogSource {
+  /** Undefined where there is no file and the built-in catalog serves. */
+  readonly path: string | undefined
+  load(): Promise<LoadedCatalog>
+}
+
+export interface LoadedCatalog extends CatalogParts {
+  /** Sentences for the start banner: which channels were made from which variables. */
+  readonly notes: readonly string[]
+}
+
+const DEFAULT_FILE = './duet.yaml'
+const SECRET_CHARACTERS_MIN = 16
+
+export function readConfig(env: Environment): Config {
+  const faults: string[] = []
+  const config = {
+    host: env.DUET_HOST || '127.0.0.1',
+    port: readPort(env.DUET_PORT, faults),
+    dataFolder: env.DUET_DATA || './data',
+    durability: readDurability(env.DUET_DURABILITY, faults),
+    adminToken: readSecret(env, 'DUET_ADMIN_TOKEN', faults),
+    bootstrapKey: readSecret(env, 'DUET_BOOTSTRAP_KEY', faults),
+    catalog: catalogSource(env, faults),
+  }
+  if (env.DUET_DATABASE_URL) {
+    faults.push('DUET_DATABASE_URL: PostgreSQL is not supported by this version; unset it to use the embedded database')
+  }
+  if (faults.length > 0) throw new ConfigError(faults)
+  return config
+}
+
+function readPort(text: string | undefined, faults: string[]): number {
+  if (!text) return 7070
+  const port = /^\d+$/.test(text) ? Number(text) : Number.NaN
+  if (!(port <= 65_535)) faults.push(`DUET_PORT: must be a number from 0 to 65535, not "${text}"`)
+  return port
+}
+
+function readDurability(text: string | undefined, faults: string[]): Config['durability'] {
+  if (!text || text === 'process') return 'process'
+  if (text !== 'power') faults.push(`DUET_DURABILITY: must be process or power, not "${text}"`)
+  return 'power'
+}
+
+function readSecret(env: Environment, name: string, faults: string[]): string | undefined {
+  const secret = env[name]
+  if (!secret) return undefined
+  // The value is a secret even when it is faulty, so the fault does not repeat it.
+  if (!/^[\x21-\x7e]+$/.test(secret)) faults.push(`${name}: must be printable characters without spaces`)
+  else if (secret.length < SECRET_CHARACTERS_MIN) {
+    faults.push(`${name}: must have at least ${SECRET_CHARACTERS_MIN} characters`)
+  }
+  return secret
+}
+
+function catalogSource(env: Environment, faults: string[]): CatalogSource {
+  const named = env.DUET_CONFIG || undefined
+  if (named && !existsSync(named)) faults.push(`DUET_CONFIG: there is no file ${named}`)
+  const path = named ?? (existsSync(DEFAULT_FILE) ? DEFAULT_FILE : undefined)
+  return { path, load: async () => (path ? loadFile(path, env) : loadFromEnvironment(env)) }
+}
+
+// The schema library is loaded only where there is a file to check: a start without one is faster by a third.
+async function loadFile(path: string, env: Environment): Promise<LoadedCatalog> {
+  const { readCatalogFile } = await import('./file.ts')
+  return { ...readCatalogFile(readFileSync(path, 'utf8'), env), notes: [] }
+}
+
+/** Without a file, every vendor whose key is in the environment gets a channel. */
+function loadFromEnvironment(env: Environment): LoadedCatalog {
+  const found = Object.entries(PRESETS).flatMap(([vendor, preset]) => {
+    const variable = preset.variables.find(name => env[name])
+    const models = presetModels(preset, BUILTIN_MODELS)
+    return variable && models.size > 0 ? [{ vendor, preset, variable, models }] : []
+  })
+  const channels = found.map(({ vendor, preset, variable, models }) => ({
+    name: vendor,
+    protocol: preset.protocol,
+    baseUrl: preset.baseUrl,
+    apiKeys: [env[variable] as string],
+    models,
+    // A model's own vendor goes before resellers.
+    priority: preset.serves === 'all' ? 1 : 0,
+    weight: 1,
+    groups: ['default'],
+    timeouts: DEFAULT_TIMEOUTS,
+    maxTokensField: preset.maxTokensField ?? ('max_tokens' as const),
+    replyHeaders: {},
+  }))
+  const notes = found.map(({ vendor, variable }) => `channel ${vendor} made from ${variable}`)
+  return { models: BUILTIN_MODELS, channels, aliases: new Map(), notes }
+}

@@ -1,0 +1,64 @@
+import { z } from 'zod'
+
+/** The shape of `duet.yaml`. Keys that are not here stop the start. */
+
+const duration = z
+  .string()
+  .regex(/^\d+(ms|s|m)$/, 'must be a duration such as 500ms, 5s or 2m')
+  .transform(text => Number.parseInt(text, 10) * ({ ms: 1, s: 1_000, m: 60_000 }[text.replace(/\d+/, '')] ?? 1))
+  .refine(ms => ms > 0 && ms <= 3_600_000, 'must be between 1ms and 60m')
+
+const dollars = z.number().min(0).max(1_000_000)
+
+const price = z.strictObject({
+  input: dollars,
+  output: dollars,
+  cache_read: dollars.optional(),
+  cache_write: dollars.optional(),
+})
+
+const model = z.strictObject({
+  id: z.string().regex(/^[^/\s]+\/\S+$/, 'must have the form <vendor>/<model>'),
+  name: z.string().min(1).optional(),
+  description: z.string().optional(),
+  price,
+  context_length: z.int().min(1).default(128_000),
+  max_output_tokens: z.int().min(1).default(8_192),
+  images: z.enum(['ignore', 'reject', 'forward']).default('ignore'),
+  recommended: z.boolean().default(false),
+  reasoning: z.boolean().default(false),
+})
+
+const baseUrl = z
+  .url({ protocol: /^https?$/, error: 'must be an http or https address' })
+  .refine(text => !URL.canParse(text) || new URL(text).username === '', 'must not hold a credential; use api_key')
+
+const apiKey = z
+  .string()
+  .min(1)
+  .regex(/^[\x21-\x7e]+$/, 'must be printable characters without spaces')
+
+const channel = z.strictObject({
+  name: z.string().regex(/^[\w.-]{1,64}$/, 'must be up to 64 letters, digits, dots, dashes or underscores'),
+  vendor: z.string().optional(),
+  protocol: z.enum(['chat', 'messages']).optional(),
+  base_url: baseUrl.optional(),
+  api_key: apiKey.optional(),
+  api_keys: z.array(apiKey).min(1).optional(),
+  models: z.union([z.record(z.string(), z.string().min(1)), z.array(z.string())]).optional(),
+  priority: z.int().default(0),
+  weight: z.number().positive().default(1),
+  groups: z.array(z.string().min(1)).min(1).default(['default']),
+  timeout: z
+    .strictObject({ connect: duration.optional(), first_byte: duration.optional(), idle: duration.optional() })
+    .default({}),
+})
+
+export const FILE = z.strictObject({
+  models: z.array(model).min(1).optional(),
+  channels: z.array(channel).min(1).optional(),
+  aliases: z.record(z.string().min(1), z.string()).optional(),
+})
+
+export type ModelEntry = z.infer<typeof model>
+export type ChannelEntry = z.infer<typeof channel>
