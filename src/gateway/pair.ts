@@ -1,0 +1,23 @@
+import { Seen } from '../core/seen.ts'
+import type { TurnEvent } from '../core/turn.ts'
+import type { Answer, AnswerStream, EncodedRequest, StreamEncoder, Target, View } from '../protocol/protocol.ts'
+
+/** One caller's dialect against one upstream's: how the request goes there and how the answer comes back. */
+export interface Pair {
+  request(target: Target): EncodedRequest
+  body(text: string, view: View): Answer
+  stream(view: View): AnswerStream
+  /** For an upstream that answers a stream request with a whole body. */
+  bodyAsStream(text: string, view: View): AnswerStream
+}
+
+/** A whole answer played as the stream it should have been. */
+export function replay(events: readonly TurnEvent[], encoder: StreamEncoder): AnswerStream {
+  const seen = new Seen()
+  let text = ''
+  for (const event of events) {
+    seen.event(event)
+    text += encoder.push(event)
+  }
+  return { seen, done: true, push: () => '', end: () => text, close: bill => encoder.close(bill) }
+}

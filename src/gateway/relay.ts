@@ -1,0 +1,140 @@
+import type { Ask } from '../core/ask.ts'
+import type { Channel, Model } from '../core/catalog.ts'
+import { GatewayError } from '../core/failure.ts'
+import { newHex } from '../core/ids.ts'
+import { formatDollars } from '../core/money.ts'
+import { count, countPrompt } from '../metering/count.ts'
+import { droppedNames } from '../protocol/names.ts'
+import type { EncodedRequest, Protocol, View } from '../protocol/protocol.ts'
+import { PROTOCOLS } from '../protocol/protocols.ts'
+import { callUpstream, type UpstreamReply } from '../upstream/client.ts'
+import type { Pair } from './pair.ts'
+import { passthrough } from './passthrough.ts'
+import type { Call, Reply } from './serve.ts'
+import type { Charged, Settlement } from './settlement.ts'
+import { translate } from './translate.ts'
+import { WatchedStream } from './watch.ts'
+
+export interface Relay {
+  readonly call: Call
+  readonly ask: Ask
+  readonly model: Model
+  readonly channel: Channel
+  readonly pair: Pair
+  readonly settlement: Settlement
+  readonly promptEstimate: number
+  /** The limit to send upstream: the caller's, or what the hold pays for. */
+  readonly maxTokens: number | undefined
+}
+
+export function pairFor(ask: Ask, channel: Channel): Pair {
+  const client = PROTOCOLS[ask.protocol]
+  const upstream = PROTOCOLS[channel.protocol]
+  return client === upstream ? passthrough(ask, client) : translate(ask, client, upstream)
+}
+
+/** Asks the upstream and answers the caller. Whatever happens, the settlement has been told when this is over. */
+export async function relay(relay: Relay): Promise<Reply> {
+  const { call, settlement } = relay
+  try {
+    const request = encode(relay)
+    const upstream = await send(relay, request)
+    const headers = replyHeaders(relay, request.dropped)
+    return relay.ask.stream ? await streamed(relay, upstream, headers) : await whole(relay, upstream, headers)
+  } catch (error) {
+    const failure = error instanceof GatewayError ? error : new GatewayError({ kind: 'internal' }, error)
+    // A caller who leaves has had the prompt read for it; every other failure here produced nothing.
+    if (call.signal.aborted) await settlement.charge(countPrompt(relay.promptEstimate), failure)
+    else await settlement.release(failure)
+    throw withoutVendorNames(failure, relay)
+  }
+}
+
+function encode({ call, ask, model, channel, pair, maxTokens }: Relay): EncodedRequest {
+  const request = pair.request({
+    model: channel.models.get(model.id) ?? model.id,
+    maxTokens,
+    maxTokensField: channel.maxTokensField,
+    maxOutputTokens: model.maxOutputTokens,
+    reasoning: model.reasoning,
+  })
+  const dropped = droppedNames(ask.droppedImages ? ['image', ...request.dropped] : request.dropped)
+  if (dropped.length > 0 && call.headers.get('x-duet-strict') === 'true') {
+    throw new GatewayError({ kind: 'translation-lossy', dropped })
+  }
+  return { ...request, dropped }
+}
+
+async function send({ call, channel, ask }: Relay, { body }: EncodedRequest): Promise<UpstreamReply> {
+  const protocol = PROTOCOLS[channel.protocol]
+  const abort = new AbortController()
+  const leave = () => abort.abort(new GatewayError({ kind: 'client-gone' }))
+  if (call.signal.aborted) leave()
+  call.signal.addEventListener('abort', leave, { once: true })
+  call.cut.addEventListener('abort', () => abort.abort(new GatewayError({ kind: 'shutting-down' })), { once: true })
+  return callUpstream({
+    url: `${channel.baseUrl}${protocol.path}`,
+    headers: {
+      ...protocol.upstreamHeaders(channel.apiKeys[0]),
+      ...(ask.protocol === channel.protocol ? protocol.forwardedHeaders(call.headers) : {}),
+    },
+    body,
+    timeouts: channel.timeouts,
+    abort,
+  })
+}
+
+function replyHeaders({ channel }: Relay, dropped: readonly string[]): Record<string, string> {
+  return { ...channel.replyHeaders, ...(dropped.length > 0 ? { 'x-duet-dropped': dropped.join(',') } : {}) }
+}
+
+async function whole(relay: Relay, upstream: UpstreamReply, headers: Record<string, string>): Promise<Reply> {
+  const { pair, settlement, promptEstimate } = relay
+  const answer = pair.body(await upstream.text(), viewOf(relay))
+  settlement.firstByte()
+  const charged = await settlement.charge(count(answer.seen, promptEstimate))
+  return { headers: { ...headers, ...moneyHeaders(charged) }, body: answer.render(charged.bill) }
+}
+
+function moneyHeaders({ bill, balance, keyRemaining }: Charged): Record<string, string> {
+  return {
+    'x-duet-cost': bill.cost,
+    'x-duet-balance': formatDollars(balance),
+    ...(keyRemaining === undefined ? {} : { 'x-duet-key-remaining': formatDollars(keyRemaining) }),
+  }
+}
+
+async function streamed(relay: Relay, upstream: UpstreamReply, headers: Record<string, string>): Promise<Reply> {
+  const { call, ask, pair, settlement, promptEstimate } = relay
+  const view = viewOf(relay)
+  const answer = upstream.isStream ? pair.stream(view) : pair.bodyAsStream(await upstream.text(), view)
+  const protocol: Protocol = PROTOCOLS[ask.protocol]
+  const watched = new WatchedStream({
+    upstream,
+    answer,
+    settlement,
+    protocol,
+    requestId: call.requestId,
+    promptEstimate,
+  })
+  return { headers, body: await watched.open() }
+}
+
+function viewOf({ ask, model, call, promptEstimate }: Relay): View {
+  return {
+    id: newHex(16),
+    model: model.id,
+    createdSeconds: Math.floor(call.startedAt / 1000),
+    includeUsage: ask.includeUsage,
+    showThinking: ask.showThinking,
+    promptEstimate,
+  }
+}
+
+/** A vendor's complaint may quote the name it knows the model by; the caller knows another. */
+function withoutVendorNames(error: GatewayError, { model, channel }: Relay): GatewayError {
+  const { failure } = error
+  const vendorName = channel.models.get(model.id)
+  if (failure.kind !== 'upstream-invalid-request' || vendorName === undefined) return error
+  return new GatewayError({ ...failure, message: failure.message.replaceAll(vendorName, model.id) })
+}

@@ -1,0 +1,30 @@
+import type { Ask } from '../core/ask.ts'
+import type { Model } from '../core/catalog.ts'
+import type { Nanos } from '../core/money.ts'
+import { NO_USAGE } from '../core/usage.ts'
+import { affordableOutput, cost } from '../metering/price.ts'
+
+/** Agents ask for 32,000 tokens and use 500: a stream holds this much, not all it may become. */
+const STREAM_WINDOW_TOKENS = 4_096
+/** Less than this is not worth starting; it is also the amount a refusal asks for. */
+const WORTHWHILE_TOKENS = 1_024
+
+/** What a call holds before it starts: `most` if there is money for it, and no less than `least`. */
+export interface Reserve {
+  readonly most: Nanos
+  readonly least: Nanos
+  /** The limit to send upstream, given what was really held. */
+  maxTokens(held: Nanos): number | undefined
+}
+
+export function reserve(ask: Ask, model: Model, promptEstimate: number): Reserve {
+  const limit = Math.min(ask.maxTokens ?? model.maxOutputTokens, model.maxOutputTokens)
+  const window = ask.stream ? Math.min(limit, STREAM_WINDOW_TOKENS) : limit
+  const priceOf = (output: number) => cost({ ...NO_USAGE, input: promptEstimate, output }, model.price)
+  const most = priceOf(window)
+  return {
+    most,
+    least: priceOf(Math.min(window, WORTHWHILE_TOKENS)),
+    maxTokens: held => (held < most ? Math.max(1, affordableOutput(held, priceOf(0), model.price)) : ask.maxTokens),
+  }
+}

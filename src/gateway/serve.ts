@@ -1,0 +1,112 @@
+import type { Ask, JsonObject } from '../core/ask.ts'
+import type { Model } from '../core/catalog.ts'
+import { GatewayError, invalid } from '../core/failure.ts'
+import type { Caller, KeyDirectory } from '../core/ports.ts'
+import type { Ledger } from '../ledger/ledger.ts'
+import { estimatePrompt } from '../metering/estimate.ts'
+import { isObject } from '../protocol/fields.ts'
+import { withoutImages } from '../protocol/images.ts'
+import type { Protocol } from '../protocol/protocol.ts'
+import type { Catalog } from '../routing/catalog.ts'
+import { choose } from '../routing/choose.ts'
+import { authenticate } from './authenticate.ts'
+import { pairFor, relay } from './relay.ts'
+import { reserve } from './reserve.ts'
+import { Settlement } from './settlement.ts'
+
+/** A request as the edge hands it over. */
+export interface Call {
+  readonly requestId: string
+  readonly startedAt: number
+  readonly secret: string | undefined
+  readonly headers: Headers
+  /** Aborted when the client has left. */
+  readonly signal: AbortSignal
+  /** Aborted when a stopping gateway will wait no longer. */
+  readonly cut: AbortSignal
+  /** The body, within its limits of size and time. */
+  text(): Promise<string>
+}
+
+export interface Reply {
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string | ReadableStream<Uint8Array>
+}
+
+export interface Gateway {
+  readonly keys: KeyDirectory
+  readonly ledger: Ledger
+  readonly clock: () => number
+  /** The snapshot of this moment. */
+  catalog(): Catalog
+}
+
+/** One turn, from credential to bill: section 4 of the interface, in the order of its checks. */
+export async function serve(call: Call, protocol: Protocol, gateway: Gateway): Promise<Reply> {
+  const caller = await authenticate(call.secret, gateway)
+  const text = await call.text()
+  const body = parseBody(text)
+  const catalog = gateway.catalog()
+  const model = catalog.find(modelName(body), caller.group)
+  refuseUnlessAllowed(caller, model)
+  const ask = applyImagePolicy(protocol.read(body, text), model, protocol)
+
+  const channel = choose(catalog.channelsFor(model.id, caller.group), Math.random())
+  if (!channel) throw new GatewayError({ kind: 'upstream-unavailable', model: model.id })
+  const pair = pairFor(ask, channel)
+
+  const promptEstimate = estimatePrompt(ask)
+  const { most, least, maxTokens } = reserve(ask, model, promptEstimate)
+  const { requestId, startedAt } = call
+  const { accountId, keyId } = caller
+  const held = await gateway.ledger.hold({ requestId, accountId, keyId, most, least, at: startedAt })
+
+  const settlement = new Settlement(
+    {
+      requestId,
+      accountId,
+      keyId,
+      startedAt,
+      held,
+      model: model.id,
+      price: model.price,
+      channel: channel.name,
+      protocol: ask.protocol,
+      upstreamProtocol: channel.protocol,
+      stream: ask.stream,
+    },
+    gateway,
+  )
+  return relay({ call, ask, model, channel, pair, settlement, promptEstimate, maxTokens: maxTokens(held) })
+}
+
+function parseBody(text: string): JsonObject {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch (cause) {
+    throw new GatewayError({ kind: 'body-not-json' }, cause)
+  }
+  if (!isObject(value)) throw new GatewayError({ kind: 'body-not-json' })
+  return value
+}
+
+function modelName({ model }: JsonObject): string {
+  if (model === undefined || model === null || model === '')
+    throw new GatewayError({ kind: 'field-missing', field: 'model' })
+  if (typeof model !== 'string') throw invalid('model', 'must be a string')
+  return model
+}
+
+function refuseUnlessAllowed({ models }: Caller, { id }: Model): void {
+  if (models && !models.includes(id)) throw new GatewayError({ kind: 'model-not-allowed', model: id })
+}
+
+/** Images never reach a model that cannot see them: they are refused, or taken out as if they had not been sent. */
+function applyImagePolicy(ask: Ask, model: Model, protocol: Protocol): Ask {
+  const [first] = ask.images
+  if (!first || model.images === 'forward') return ask
+  if (model.images === 'reject') throw new GatewayError({ kind: 'image-rejected', model: model.id, param: first.param })
+  const text = withoutImages(ask.text, ask.images)
+  return { ...protocol.read(JSON.parse(text), text), droppedImages: true }
+}

@@ -1,0 +1,119 @@
+import { GatewayError } from '../core/failure.ts'
+import { count } from '../metering/count.ts'
+import type { AnswerStream, Protocol } from '../protocol/protocol.ts'
+import { SseReader } from '../protocol/sse.ts'
+import type { UpstreamReply } from '../upstream/client.ts'
+import type { Settlement } from './settlement.ts'
+
+export interface Watched {
+  readonly upstream: UpstreamReply
+  readonly answer: AnswerStream
+  readonly settlement: Settlement
+  readonly protocol: Protocol
+  readonly requestId: string
+  readonly promptEstimate: number
+}
+
+/** Proxies and agents give up on a silent connection; this is well below the shortest limit in use. */
+const KEEPALIVE_MS = 10_000
+
+const utf8 = new TextEncoder()
+
+/**
+ * One streamed answer from its first byte to its bill: the one place that sees every ending. Work is synchronous per
+ * chunk of the upstream; only reading, and waiting for the settlement, are not.
+ */
+export class WatchedStream {
+  private readonly parts: Watched
+  private readonly frames = new SseReader()
+  private keepalive: ReturnType<typeof setInterval> | undefined
+  private isSilent = false
+  private ended = false
+
+  constructor(parts: Watched) {
+    this.parts = parts
+  }
+
+  /** Reads up to the first text for the caller: a failure before it can still be answered with its status. */
+  async open(): Promise<ReadableStream<Uint8Array>> {
+    const first = await this.next()
+    this.parts.settlement.firstByte()
+    return new ReadableStream<Uint8Array>(
+      {
+        start: controller => this.begin(controller, first),
+        pull: controller => this.pull(controller),
+        cancel: () => this.clientGone(),
+      },
+      { highWaterMark: 0 },
+    )
+  }
+
+  private begin(controller: ReadableStreamDefaultController<Uint8Array>, first: string): void {
+    controller.enqueue(utf8.encode(first))
+    if (this.ended) {
+      controller.close()
+      return
+    }
+    this.keepalive = setInterval(() => {
+      if (this.isSilent) controller.enqueue(utf8.encode(this.parts.protocol.keepalive))
+      this.isSilent = true
+    }, KEEPALIVE_MS)
+  }
+
+  private async pull(controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> {
+    const text = await this.next().catch(error => this.fail(error))
+    this.isSilent = false
+    if (this.ended) clearInterval(this.keepalive)
+    try {
+      controller.enqueue(utf8.encode(text))
+      if (this.ended) controller.close()
+    } catch {
+      // The client left while this was awaited; `cancel` has seen to the rest.
+    }
+  }
+
+  /** The next text for the caller; the last one waits for the settlement. */
+  private async next(): Promise<string> {
+    const { upstream, answer } = this.parts
+    for (;;) {
+      const chunk = await upstream.next()
+      let text = ''
+      for (const frame of chunk ? this.frames.push(chunk) : this.frames.end()) {
+        if (!answer.done) text += answer.push(frame)
+      }
+      if (answer.done || !chunk) return text + (await this.finish())
+      if (text !== '') return text
+    }
+  }
+
+  private async finish(): Promise<string> {
+    const { answer, upstream, settlement, promptEstimate } = this.parts
+    const text = answer.end()
+    upstream.cancel()
+    const { bill } = await settlement.charge(count(answer.seen, promptEstimate))
+    this.ended = true
+    return text + answer.close(bill)
+  }
+
+  /** After the first byte there is no status left: the failure becomes the dialect's error frame. */
+  private async fail(error: unknown): Promise<string> {
+    const { protocol, requestId } = this.parts
+    const failure = error instanceof GatewayError ? error : new GatewayError({ kind: 'internal' }, error)
+    this.ended = true
+    await this.chargeRelayed(failure)
+    return protocol.errorFrames(failure.failure, requestId)
+  }
+
+  private async clientGone(): Promise<void> {
+    this.ended = true
+    await this.chargeRelayed(new GatewayError({ kind: 'client-gone' }))
+  }
+
+  /** What was made is paid for, however the stream ended. */
+  private async chargeRelayed(failure: GatewayError): Promise<void> {
+    const { answer, upstream, settlement, promptEstimate } = this.parts
+    clearInterval(this.keepalive)
+    upstream.cancel()
+    await settlement.charge(count(answer.seen, promptEstimate), failure).catch(() => {})
+  }
+}
