@@ -1,0 +1,73 @@
+import { z } from 'zod'
+import { type Nanos, parseDollars, ZERO } from '../core/money.ts'
+import type { PageRequest } from '../core/ports.ts'
+import { AdminError, unprocessable } from './failure.ts'
+
+const NAME_CHARACTERS_MAX = 64
+const PAGE_ROWS = 50
+const PAGE_ROWS_MAX = 500
+
+/** Dollars as a decimal string; a plain number is understood too. */
+const dollars = z
+  .union([z.string(), z.number()], 'must be an amount in dollars such as "12.50"')
+  .transform((value, context): Nanos => {
+    const amount = parseDollars(String(value).trim())
+    if (amount !== undefined) return amount
+    context.addIssue('must be an amount in dollars with at most nine decimals, such as "12.50"')
+    return z.NEVER
+  })
+
+const atLeastZero = dollars.refine(amount => amount >= ZERO, 'must not be negative')
+const name = z
+  .string()
+  .trim()
+  .min(1, 'must not be empty')
+  .max(NAME_CHARACTERS_MAX, `must have at most ${NAME_CHARACTERS_MAX} characters`)
+const models = z.array(z.string().min(1)).min(1)
+const instant = z.iso
+  .datetime({ offset: true, error: 'must be a time such as 2026-12-31T00:00:00Z' })
+  .transform(text => Date.parse(text))
+
+export const NEW_ACCOUNT = z.strictObject({
+  name,
+  group: z.string().trim().min(1).max(NAME_CHARACTERS_MAX).default('default'),
+  balance: atLeastZero.default(ZERO),
+})
+
+export const TOP_UP = z.strictObject({
+  amount: dollars.refine(amount => amount > ZERO, 'must be above zero'),
+  source: z.string().min(1).max(200).optional(),
+  note: z.string().max(1000).nullish(),
+})
+
+export const NEW_KEY = z.strictObject({
+  account: z.string().min(1),
+  name,
+  cap: atLeastZero.nullish(),
+  models: models.nullish(),
+  expires_at: instant.nullish(),
+})
+
+export const KEY_CHANGES = z.strictObject({
+  name: name.optional(),
+  cap: atLeastZero.nullable().optional(),
+  models: models.nullable().optional(),
+  expires_at: instant.nullable().optional(),
+  enabled: z.boolean().optional(),
+})
+
+export function read<T>(schema: z.ZodType<T>, value: unknown): T {
+  const result = schema.safeParse(value)
+  if (result.success) return result.data
+  const [issue] = result.error.issues
+  if (!issue) throw new AdminError(422, 'invalid_field', 'the request is not valid')
+  const unknown = issue.code === 'unrecognized_keys' ? issue.keys[0] : undefined
+  const param = [...issue.path, ...(unknown === undefined ? [] : [unknown])].join('.')
+  throw unprocessable(unknown === undefined ? `${param || 'body'}: ${issue.message}` : `${param}: unknown field`, param)
+}
+
+export function readPage(query: URLSearchParams): PageRequest {
+  const limit = query.get('limit')
+  if (limit !== null && !/^[1-9]\d{0,3}$/.test(limit)) throw unprocessable('limit: must be a number from 1', 'limit')
+  return { cursor: query.get('cursor') || undefined, limit: Math.min(Number(limit ?? PAGE_ROWS), PAGE_ROWS_MAX) }
+}

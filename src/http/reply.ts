@@ -1,0 +1,60 @@
+import { type Failure, wireOf } from '../core/failure.ts'
+import type { Reply } from '../gateway/serve.ts'
+import type { Protocol } from '../protocol/protocol.ts'
+
+/** Browser apps call the gateway from anywhere; they carry a key, never a cookie. */
+const OPEN_TO_BROWSERS = {
+  'access-control-allow-origin': '*',
+  'access-control-expose-headers': '*',
+}
+
+const JSON_TYPE = { 'content-type': 'application/json' }
+const STREAM_TYPE = {
+  'content-type': 'text/event-stream; charset=utf-8',
+  'cache-control': 'no-cache',
+  // Proxies that collect a response before sending it on make a stream useless.
+  'x-accel-buffering': 'no',
+}
+
+/** Each official client reads one of the two. */
+const idHeaders = (requestId: string) => ({ 'x-request-id': requestId, 'request-id': requestId })
+
+export function answer({ headers, body }: Reply, requestId: string): Response {
+  const type = typeof body === 'string' ? JSON_TYPE : STREAM_TYPE
+  return new Response(body, { headers: { ...OPEN_TO_BROWSERS, ...type, ...idHeaders(requestId), ...headers } })
+}
+
+export function refuse(failure: Failure, { requestId, protocol }: { requestId: string; protocol: Protocol }): Response {
+  const { status, mayRetry, retryAfter } = wireOf(failure)
+  return new Response(protocol.errorBody(failure, requestId), {
+    status,
+    headers: {
+      ...OPEN_TO_BROWSERS,
+      ...JSON_TYPE,
+      ...idHeaders(requestId),
+      ...(mayRetry ? {} : { 'x-should-retry': 'false' }),
+      ...(retryAfter === undefined ? {} : { 'retry-after': retryAfter }),
+    },
+  })
+}
+
+/** A browser's question before the real request. */
+export function preflight(request: Request): Response {
+  return new Response(null, {
+    status: 204,
+    headers: {
+      ...OPEN_TO_BROWSERS,
+      'access-control-allow-methods': 'GET, HEAD, POST',
+      'access-control-allow-headers': request.headers.get('access-control-request-headers') ?? '*',
+      'access-control-max-age': '86400',
+    },
+  })
+}
+
+/** The same answer for those who asked for the headers only. */
+export async function withoutBody(response: Response): Promise<Response> {
+  const length = (await response.bytes()).byteLength
+  const headers = new Headers(response.headers)
+  headers.set('content-length', String(length))
+  return new Response(null, { status: response.status, headers })
+}
