@@ -7,6 +7,7 @@ import { newApiKey, newSecret } from './core/ids.ts'
 import { parseDollars } from './core/money.ts'
 import type { Store } from './core/ports.ts'
 import { hashSecret } from './gateway/authenticate.ts'
+import { Flights } from './gateway/flights.ts'
 import { listen } from './http/server.ts'
 import { Ledger } from './ledger/ledger.ts'
 import { Catalog } from './routing/catalog.ts'
@@ -48,14 +49,13 @@ export async function startApp(config: Config, write: (text: string) => void): P
   const sandbox = new SandboxChannels()
   let catalog = await buildCatalog(loaded, sandbox)
 
-  const cut = new AbortController()
+  const flights = new Flights()
   const listening = listen(config, {
-    gateway: { keys: store, ledger, clock, catalog: () => catalog },
+    gateway: { keys: store, ledger, flights, clock, catalog: () => catalog },
     admin: { directory: store, ledger, clock, hashSecret, adminToken },
     log,
     metrics: new Metrics(VERSION),
     isReady: () => true,
-    cut: cut.signal,
   })
 
   return {
@@ -70,7 +70,7 @@ export async function startApp(config: Config, write: (text: string) => void): P
       log.info('configuration read again', { models: catalog.models.size, channels: catalog.channels.length })
     },
     async stop() {
-      await listening.drain(DRAIN_MS_MAX, () => cut.abort())
+      await listening.drain(DRAIN_MS_MAX, () => flights.cut())
       await ledger.drain()
       await sandbox.stop()
       store.close()

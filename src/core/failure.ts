@@ -48,6 +48,13 @@ export class GatewayError extends Error {
   }
 }
 
+/** Whatever was thrown, as a failure. A stack that ran out was a value nested deeper than any real request. */
+export function asGatewayError(error: unknown): GatewayError {
+  if (error instanceof GatewayError) return error
+  if (error instanceof RangeError) return invalid('body', 'is nested too deeply')
+  return new GatewayError({ kind: 'internal' }, error)
+}
+
 export const invalid = (param: string, problem: string): GatewayError =>
   new GatewayError({ kind: 'field-invalid', param, problem })
 

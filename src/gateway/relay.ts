@@ -1,6 +1,6 @@
 import type { Ask } from '../core/ask.ts'
 import type { Channel, Model } from '../core/catalog.ts'
-import { GatewayError } from '../core/failure.ts'
+import { asGatewayError, GatewayError } from '../core/failure.ts'
 import { newHex } from '../core/ids.ts'
 import { formatDollars } from '../core/money.ts'
 import { count, countPrompt } from '../metering/count.ts'
@@ -8,6 +8,7 @@ import { droppedNames } from '../protocol/names.ts'
 import type { EncodedRequest, Protocol, View } from '../protocol/protocol.ts'
 import { PROTOCOLS } from '../protocol/protocols.ts'
 import { callUpstream, type UpstreamReply } from '../upstream/client.ts'
+import type { Flight } from './flights.ts'
 import type { Pair } from './pair.ts'
 import { passthrough } from './passthrough.ts'
 import type { Call, Reply } from './serve.ts'
@@ -22,6 +23,7 @@ export interface Relay {
   readonly channel: Channel
   readonly pair: Pair
   readonly settlement: Settlement
+  readonly flight: Flight
   readonly promptEstimate: number
   /** The limit to send upstream: the caller's, or what the hold pays for. */
   readonly maxTokens: number | undefined
@@ -42,7 +44,7 @@ export async function relay(relay: Relay): Promise<Reply> {
     const headers = replyHeaders(relay, request.dropped)
     return relay.ask.stream ? await streamed(relay, upstream, headers) : await whole(relay, upstream, headers)
   } catch (error) {
-    const failure = error instanceof GatewayError ? error : new GatewayError({ kind: 'internal' }, error)
+    const failure = asGatewayError(error)
     // A caller who leaves has had the prompt read for it; every other failure here produced nothing.
     if (call.signal.aborted) await settlement.charge(countPrompt(relay.promptEstimate), failure)
     else await settlement.release(failure)
@@ -65,13 +67,8 @@ function encode({ call, ask, model, channel, pair, maxTokens }: Relay): EncodedR
   return { ...request, dropped }
 }
 
-async function send({ call, channel, ask }: Relay, { body }: EncodedRequest): Promise<UpstreamReply> {
+async function send({ call, flight, channel, ask }: Relay, { body }: EncodedRequest): Promise<UpstreamReply> {
   const protocol = PROTOCOLS[channel.protocol]
-  const abort = new AbortController()
-  const leave = () => abort.abort(new GatewayError({ kind: 'client-gone' }))
-  if (call.signal.aborted) leave()
-  call.signal.addEventListener('abort', leave, { once: true })
-  call.cut.addEventListener('abort', () => abort.abort(new GatewayError({ kind: 'shutting-down' })), { once: true })
   return callUpstream({
     url: `${channel.baseUrl}${protocol.path}`,
     headers: {
@@ -80,7 +77,7 @@ async function send({ call, channel, ask }: Relay, { body }: EncodedRequest): Pr
     },
     body,
     timeouts: channel.timeouts,
-    abort,
+    abort: flight.abort,
   })
 }
 

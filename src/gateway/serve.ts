@@ -10,6 +10,7 @@ import type { Protocol } from '../protocol/protocol.ts'
 import type { Catalog } from '../routing/catalog.ts'
 import { choose } from '../routing/choose.ts'
 import { authenticate } from './authenticate.ts'
+import type { Flights } from './flights.ts'
 import { pairFor, relay } from './relay.ts'
 import { reserve } from './reserve.ts'
 import { Settlement } from './settlement.ts'
@@ -22,8 +23,6 @@ export interface Call {
   readonly headers: Headers
   /** Aborted when the client has left. */
   readonly signal: AbortSignal
-  /** Aborted when a stopping gateway will wait no longer. */
-  readonly cut: AbortSignal
   /** The body, within its limits of size and time. */
   text(): Promise<string>
 }
@@ -36,6 +35,7 @@ export interface Reply {
 export interface Gateway {
   readonly keys: KeyDirectory
   readonly ledger: Ledger
+  readonly flights: Flights
   readonly clock: () => number
   /** The snapshot of this moment. */
   catalog(): Catalog
@@ -61,6 +61,7 @@ export async function serve(call: Call, protocol: Protocol, gateway: Gateway): P
   const { accountId, keyId } = caller
   const held = await gateway.ledger.hold({ requestId, accountId, keyId, most, least, at: startedAt })
 
+  const flight = gateway.flights.begin(call.signal)
   const settlement = new Settlement(
     {
       requestId,
@@ -75,9 +76,9 @@ export async function serve(call: Call, protocol: Protocol, gateway: Gateway): P
       upstreamProtocol: channel.protocol,
       stream: ask.stream,
     },
-    gateway,
+    { ledger: gateway.ledger, clock: gateway.clock, settled: flight.end },
   )
-  return relay({ call, ask, model, channel, pair, settlement, promptEstimate, maxTokens: maxTokens(held) })
+  return relay({ call, flight, ask, model, channel, pair, settlement, promptEstimate, maxTokens: maxTokens(held) })
 }
 
 function parseBody(text: string): JsonObject {

@@ -20,6 +20,13 @@ export type Opening = Pick<
   'requestId' | 'accountId' | 'keyId' | 'model' | 'channel' | 'protocol' | 'upstreamProtocol' | 'stream' | 'startedAt'
 > & { readonly held: Nanos; readonly price: Price }
 
+interface SettlementDeps {
+  readonly ledger: Ledger
+  readonly clock: () => number
+  /** Called when the request is over, whether or not the ledger could be reached. */
+  readonly settled: () => void
+}
+
 const NOTHING: Counted = { usage: NO_USAGE, source: 'estimated' }
 
 /** The one exit of a held request: whoever sees its end first settles it, everyone after gets the same result. */
@@ -27,13 +34,15 @@ export class Settlement {
   private readonly opening: Opening
   private readonly ledger: Ledger
   private readonly clock: () => number
+  private readonly onSettled: () => void
   private firstByteMs: number | undefined
   private settled: Promise<Charged> | undefined
 
-  constructor(opening: Opening, { ledger, clock }: { readonly ledger: Ledger; readonly clock: () => number }) {
+  constructor(opening: Opening, { ledger, clock, settled }: SettlementDeps) {
     this.opening = opening
     this.ledger = ledger
     this.clock = clock
+    this.onSettled = settled
   }
 
   firstByte(): void {
@@ -42,7 +51,7 @@ export class Settlement {
 
   /** Charges what was counted. */
   charge(counted: Counted, failure?: GatewayError): Promise<Charged> {
-    this.settled ??= this.settle(counted, failure ? wireOf(failure.failure).code : 'ok')
+    this.settled ??= this.settle(counted, failure ? wireOf(failure.failure).code : 'ok').finally(this.onSettled)
     return this.settled
   }
 

@@ -1,4 +1,4 @@
-import { GatewayError } from '../core/failure.ts'
+import { asGatewayError, GatewayError } from '../core/failure.ts'
 import { count } from '../metering/count.ts'
 import type { AnswerStream, Protocol } from '../protocol/protocol.ts'
 import { SseReader } from '../protocol/sse.ts'
@@ -89,7 +89,7 @@ export class WatchedStream {
   private async finish(): Promise<string> {
     const { answer, upstream, settlement, promptEstimate } = this.parts
     const text = answer.end()
-    upstream.cancel()
+    upstream.release()
     const { bill } = await settlement.charge(count(answer.seen, promptEstimate))
     this.ended = true
     return text + answer.close(bill)
@@ -98,7 +98,7 @@ export class WatchedStream {
   /** After the first byte there is no status left: the failure becomes the dialect's error frame. */
   private async fail(error: unknown): Promise<string> {
     const { protocol, requestId } = this.parts
-    const failure = error instanceof GatewayError ? error : new GatewayError({ kind: 'internal' }, error)
+    const failure = asGatewayError(error)
     this.ended = true
     await this.chargeRelayed(failure)
     return protocol.errorFrames(failure.failure, requestId)

@@ -1,5 +1,5 @@
 import type { AdminDeps, AdminReply } from '../admin/api.ts'
-import { GatewayError, wireOf } from '../core/failure.ts'
+import { asGatewayError, GatewayError, wireOf } from '../core/failure.ts'
 import { newRequestId } from '../core/ids.ts'
 import { authenticate } from '../gateway/authenticate.ts'
 import { listModels, showModel } from '../gateway/models.ts'
@@ -19,8 +19,6 @@ export interface EdgeDeps {
   readonly log: Log
   readonly metrics: Metrics
   readonly isReady: () => boolean
-  /** Aborted when a stopping gateway will wait no longer. */
-  readonly cut: AbortSignal
 }
 
 /** Agents send long conversations; nobody sends more than this in earnest. */
@@ -90,7 +88,7 @@ export async function handle(request: Request, deps: EdgeDeps): Promise<Response
 }
 
 async function visit(request: Request, path: string, deps: EdgeDeps): Promise<Response> {
-  const { gateway, log, metrics, cut } = deps
+  const { gateway, log, metrics } = deps
   const route = routePath(path)
   const protocol = PROTOCOLS[route === '/messages' || route.startsWith('/messages/') ? 'messages' : 'chat']
   const startedAt = gateway.clock()
@@ -100,7 +98,6 @@ async function visit(request: Request, path: string, deps: EdgeDeps): Promise<Re
     secret: credentialOf(request.headers, protocol.name),
     headers: request.headers,
     signal: request.signal,
-    cut,
     text: () => readBody(request, TURN_BODY),
   }
   let status = 200
@@ -110,7 +107,7 @@ async function visit(request: Request, path: string, deps: EdgeDeps): Promise<Re
     if (!handler) throw new GatewayError({ kind: 'route-unknown', method: request.method, path })
     return answer(await handler({ request, call, path, route, protocol }, deps), call.requestId)
   } catch (error) {
-    const failed = error instanceof GatewayError ? error : new GatewayError({ kind: 'internal' }, error)
+    const failed = asGatewayError(error)
     const wire = wireOf(failed.failure)
     status = wire.status
     code = wire.code || failed.failure.kind

@@ -13,7 +13,7 @@ export interface Span {
 
 export interface Member extends Span {
   readonly key: string
-  /** Where the key's own quote stands, for members that are removed. */
+  /** Where the key's own quote stands. */
   readonly keyStart: number
 }
 
@@ -78,29 +78,22 @@ export function rawAt(text: string, at: number, ...keys: readonly string[]): str
 }
 
 /**
- * Changes members of the outermost object. An object that names a key twice is written out from its parsed value
- * instead: the upstream might believe the other one of the two.
+ * Changes members of the outermost object; the others keep their text. An object that names a key twice is written
+ * out from its parsed value first: the upstream might believe the other one of the two.
  */
 export function editMembers(text: string, changes: MemberEdits): string {
-  const at = root(text)
-  const present = members(text, at)
+  const present = members(text, root(text))
   const keys = new Set(present.map(({ key }) => key))
   if (keys.size < present.length) return editMembers(JSON.stringify(JSON.parse(text)), changes)
 
-  const edits: Edit[] = []
-  present.forEach((found, place) => {
-    if (!Object.hasOwn(changes, found.key)) return
-    const replacement = changes[found.key]
-    edits.push(replacement === undefined ? removal(present, place) : { ...found, text: replacement })
+  const kept = present.flatMap(({ key, keyStart, start, end }) => {
+    if (!Object.hasOwn(changes, key)) return [text.slice(keyStart, end)]
+    return changes[key] === undefined ? [] : [text.slice(keyStart, start) + changes[key]]
   })
   const added = Object.entries(changes)
     .filter(([key, value]) => value !== undefined && !keys.has(key))
     .map(([key, value]) => `${JSON.stringify(key)}:${value}`)
-  const remaining = present.length - edits.filter(edit => edit.text === '').length
-  if (added.length > 0) {
-    edits.push({ start: at + 1, end: at + 1, text: added.join(',') + (remaining > 0 ? ',' : '') })
-  }
-  return applyEdits(text, edits)
+  return `{${[...kept, ...added].join(',')}}`
 }
 
 export function applyEdits(text: string, edits: readonly Edit[]): string {
@@ -135,15 +128,6 @@ export function valueEnd(text: string, start: number): number {
         break
     }
   }
-}
-
-/** A member is removed with the comma that follows it, or, at the end, with the one before it. */
-function removal(present: readonly Member[], place: number): Edit {
-  const { keyStart, end } = present[place] as Member
-  const next = present[place + 1]
-  if (next) return { start: keyStart, end: next.keyStart, text: '' }
-  const previous = present[place - 1]
-  return { start: previous ? previous.end : keyStart, end, text: '' }
 }
 
 function stringEnd(text: string, start: number): number {

@@ -13,6 +13,8 @@ export interface UpstreamRequest {
 
 /** A whole answer larger than this is no answer. */
 const BODY_BYTES_MAX = 64 * 1024 * 1024
+/** An upstream that keeps a finished answer open longer than this loses its connection. */
+const RELEASE_MS_MAX = 1_000
 /** Enough of an error body to find its message. */
 const ERROR_BYTES_MAX = 64 * 1024
 
@@ -86,6 +88,19 @@ export class UpstreamReply {
       text += decoder.decode(chunk, { stream: true })
     }
     return text + decoder.decode()
+  }
+
+  /** The answer is complete: what little may follow is read, so that the connection can serve the next call. */
+  async release(): Promise<void> {
+    this.watchdog.expect('silence', RELEASE_MS_MAX)
+    try {
+      const rest = await this.reader?.read()
+      if (rest?.value) this.cancel()
+    } catch {
+      // It was over anyway; only the connection is lost.
+    } finally {
+      this.watchdog.rest()
+    }
   }
 
   /** Nobody reads on: the upstream is told at once, so that it stops generating. */

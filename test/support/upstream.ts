@@ -41,14 +41,18 @@ function parse(text: string): unknown {
   }
 }
 
-/** Frames of a stream, each sent as a chunk of its own. */
-export function eventStream(frames: readonly string[]): Response {
+/** Frames of a stream, each sent as a chunk of its own; then the stream closes, falls silent, or is reset. */
+export function eventStream(frames: readonly string[], ending: 'close' | 'silence' | 'reset' = 'close'): Response {
   const chunks = [...frames]
   const body = new ReadableStream<Uint8Array>({
-    pull(controller) {
+    async pull(controller) {
       const next = chunks.shift()
-      if (next === undefined) controller.close()
-      else controller.enqueue(new TextEncoder().encode(next))
+      if (next !== undefined) return controller.enqueue(new TextEncoder().encode(next))
+      if (ending === 'close') return controller.close()
+      if (ending === 'silence') return new Promise<void>(() => {})
+      // A reset overtakes what is still in the socket; an error other than undefined would be printed.
+      await Bun.sleep(20)
+      controller.error(undefined)
     },
   })
   return new Response(body, { headers: { 'content-type': 'text/event-stream' } })
@@ -75,4 +79,38 @@ channels:
     models: { acme/swift-2: swift-2-large }
 ${extra.channel ?? ''}
 `
+}
+
+/** A `duet.yaml` with `acme/chat` and `acme/messages`, each behind a channel that speaks what its name says. */
+export function configForBoth(base: string, extra: { channel?: string; more?: string } = {}): string {
+  const models = ['chat', 'messages'].map(
+    protocol => `
+  - id: acme/${protocol}
+    price: { input: 1, output: 4 }
+    max_output_tokens: 8192`,
+  )
+  const channels = ['chat', 'messages'].map(
+    protocol => `
+  - name: acme-${protocol}
+    protocol: ${protocol}
+    base_url: ${base}
+    api_key: ${VENDOR_KEY}
+    models: { acme/${protocol}: ${VENDOR_MODEL} }
+${extra.channel ?? ''}`,
+  )
+  return `models:${models.join('')}\nchannels:${channels.join('')}\n${extra.more ?? ''}`
+}
+
+/** Nothing of a known shape in it: it can be found only by those who know it. */
+export const VENDOR_KEY = 'Zx9QrTunmistakable'
+export const VENDOR_MODEL = 'swift-2-large'
+
+/** An upstream that hangs up as soon as it is asked. */
+export function resetUpstream(): Pick<ScriptedUpstream, 'base' | 'stop'> {
+  const listener = Bun.listen({
+    hostname: '127.0.0.1',
+    port: 0,
+    socket: { data: socket => void socket.terminate() },
+  })
+  return { base: `http://127.0.0.1:${listener.port}/v1`, stop: async () => listener.stop(true) }
 }

@@ -12,12 +12,12 @@ import { FINISH_REASONS, readFinishReason, readUsage, writeUsage } from './wire.
 /** The upstream's own text with the named edits: id, model and the bill. */
 export function editBody(text: string, view: View): Answer {
   const body = parseAnswer(text)
-  const { message, reason } = firstChoice(body)
+  const { reason } = firstChoice(body)
   const seen = new Seen()
   seen.reason = reason
-  seen.text(JSON.stringify(message))
   const usage = readUsage(body.usage)
   if (usage) seen.report(usage)
+  else for (const event of decodeBody(text)) seen.event(event)
   return {
     seen,
     render: bill =>

@@ -20,9 +20,9 @@ export function editBody(text: string, view: View): Answer {
   const content = contentOf(body)
   const seen = new Seen()
   seen.reason = readStopReason(body.stop_reason) ?? 'stop'
-  seen.text(JSON.stringify(content))
   const usage = readUsage(body.usage)
   if (usage) seen.report(usage)
+  else for (const event of decodeBody(text)) seen.event(event)
   const shown = view.showThinking ? {} : { content: withoutThinking(text, content) }
   return {
     seen,

@@ -1,0 +1,199 @@
+import { describe, expect, test } from 'bun:test'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type Duet, failToStart, startDuet } from '../support/duet.ts'
+import { CHAT, MESSAGES, post, send, user } from '../support/http.ts'
+import { configFor, scriptUpstream } from '../support/upstream.ts'
+
+const ids = async (duet: Duet): Promise<string[]> =>
+  (await send(duet, '/v1/models')).body.data.map(({ id }: { id: string }) => id)
+
+describe('duet.yaml', () => {
+  test('names the models, the upstream, its credential and the name it knows the model by', async () => {
+    const upstream = scriptUpstream(() =>
+      Response.json({
+        id: 'x',
+        choices: [{ index: 0, message: { role: 'assistant', content: 'Hi' }, finish_reason: 'stop' }],
+      }),
+    )
+    const duet = await startDuet({ config: configFor(upstream.base, 'chat') })
+    expect(await ids(duet)).toEqual(['acme/swift-2'])
+    const answer = await post(duet, CHAT, { model: 'acme/swift-2', messages: user('Hello') })
+    expect(answer.body.model).toBe('acme/swift-2')
+    expect(answer.headers.get('x-duet-sandbox')).toBeNull()
+    const [visit] = upstream.requests
+    expect(visit?.path).toBe('/v1/chat/completions')
+    expect(visit?.body.model).toBe('swift-2-large')
+    expect(visit?.headers.get('authorization')).toBe('Bearer vendor-key-0123456789')
+    await duet.stop()
+    await upstream.stop()
+  })
+
+  test('a messages channel gets its credential and version in the headers of that protocol', async () => {
+    const upstream = scriptUpstream(() =>
+      Response.json({
+        id: 'x',
+        type: 'message',
+        role: 'assistant',
+        content: [{ type: 'text', text: 'Hi' }],
+        stop_reason: 'end_turn',
+        usage: { input_tokens: 3, output_tokens: 1 },
+      }),
+    )
+    const duet = await startDuet({ config: configFor(upstream.base, 'messages') })
+    const headers = { 'anthropic-version': '2026-10-21', 'anthropic-beta': 'some-beta' }
+    await post(duet, MESSAGES, { model: 'acme/swift-2', max_tokens: 5, messages: user('Hello') }, { headers })
+    await post(duet, CHAT, { model: 'acme/swift-2', messages: user('Hello') })
+    const [like, unlike] = upstream.requests
+    expect(like?.path).toBe('/v1/messages')
+    expect(like?.headers.get('x-api-key')).toBe('vendor-key-0123456789')
+    expect(like?.headers.get('anthropic-version')).toBe('2026-10-21')
+    expect(like?.headers.get('anthropic-beta')).toBe('some-beta')
+    expect(unlike?.headers.get('anthropic-version')).toBe('2023-06-01')
+    await duet.stop()
+    await upstream.stop()
+  })
+
+  test('takes values from the environment', async () => {
+    const config = configFor('https://api.acme.example/v1', 'chat').replace(
+      'vendor-key-0123456789',
+      '$' + '{ACME_API_KEY}',
+    )
+    const { output } = await failToStart({ config })
+    expect(output).toContain('channels[0].api_key: the environment variable ACME_API_KEY is not set')
+    const duet = await startDuet({ config, env: { ACME_API_KEY: 'secret-of-acme' } })
+    expect(await ids(duet)).toEqual(['acme/swift-2'])
+    expect(duet.output()).not.toContain('secret-of-acme')
+    await duet.stop()
+  })
+
+  test('all faults are listed, each with its path', async () => {
+    const { code, output } = await failToStart({
+      config: `
+modles: []
+models:
+  - id: swift
+    price: { input: -1 }
+    images: maybe
+channels:
+  - name: a b
+    protocol: grpc
+    base_url: ftp://x
+    timeout: { connect: soon }
+    wieght: 2
+`,
+    })
+    expect(code).toBe(1)
+    for (const path of [
+      'modles: unknown key',
+      'models[0].id: must have the form <vendor>/<model>',
+      'models[0].price.input',
+      'models[0].price.output',
+      'models[0].images',
+      'channels[0].name',
+      'channels[0].protocol',
+      'channels[0].base_url: must be an http or https address',
+      'channels[0].timeout.connect: must be a duration',
+      'channels[0].wieght: unknown key',
+    ]) {
+      expect(output).toContain(path)
+    }
+  })
+
+  test('faults between the parts are listed too', async () => {
+    const { output } = await failToStart({
+      config: `
+channels:
+  - { name: a, vendor: acme, models: [openai/gpt-4.1] }
+  - { name: a, base_url: http://127.0.0.1:1, models: [nobody/nothing] }
+  - { name: b, vendor: openai }
+aliases: { fast: nobody/nothing }
+`,
+    })
+    for (const fault of [
+      'channels[0].vendor: must be one of openai, anthropic, openrouter, deepseek',
+      'channels[1].protocol: is required (or name a vendor)',
+      'channels[1].models: there is no model nobody/nothing',
+      'channels[2].api_key: is required (or set OPENAI_API_KEY)',
+      'channels[1].name: a is there twice',
+      'aliases.fast: there is no model nobody/nothing',
+    ]) {
+      expect(output).toContain(fault)
+    }
+  })
+
+  test('a file that is not YAML, or not there, is a fault', async () => {
+    expect((await failToStart({ config: 'models: [' })).output).toContain('not valid YAML')
+    expect((await failToStart({ env: { DUET_CONFIG: '/no/such/file.yaml' } })).output).toContain('there is no file')
+  })
+
+  test('a preset knows address, protocol and the models of its vendor', async () => {
+    const duet = await startDuet({
+      config:
+        'channels:\n  - { name: a, vendor: anthropic, api_key: some-vendor-key }\n  - { name: o, vendor: ollama, models: { openai/gpt-4.1: llama3 } }\n',
+    })
+    const { body } = await duet.admin('GET', '/api/channels')
+    expect(body.data).toMatchObject([
+      {
+        name: 'a',
+        protocol: 'messages',
+        base_url: 'https://api.anthropic.com/v1',
+        models: { 'anthropic/claude-opus-4.6': 'claude-opus-4-6' },
+      },
+      { name: 'o', protocol: 'chat', base_url: 'http://127.0.0.1:11434/v1', models: { 'openai/gpt-4.1': 'llama3' } },
+    ])
+    await duet.stop()
+  })
+
+  test('aliases map other names; the answer names the model they stand for', async () => {
+    const duet = await startDuet({ config: 'aliases: { claude-x: anthropic/claude-haiku-4.5 }\n' })
+    const answer = await post(duet, MESSAGES, { model: 'claude-x', max_tokens: 9, messages: user('Hi') })
+    expect(answer.body.model).toBe('anthropic/claude-haiku-4.5')
+    expect((await post(duet, MESSAGES, { model: 'claude-y', max_tokens: 9, messages: user('Hi') })).status).toBe(503)
+    await duet.stop()
+  })
+
+  test('channels of other groups do not exist for an account', async () => {
+    const config =
+      'channels:\n  - { name: v, vendor: openai, api_key: some-key, groups: [vip] }\n  - { name: d, vendor: deepseek, api_key: some-key }\n'
+    const duet = await startDuet({ config })
+    expect(await ids(duet)).toEqual(['deepseek/deepseek-chat', 'deepseek/deepseek-reasoner'])
+    const { body: account } = await duet.admin('POST', '/api/accounts', { name: 'vips', group: 'vip', balance: '1' })
+    const { body: key } = await duet.admin('POST', '/api/keys', { account: account.id, name: 'k' })
+    const listed = await send(duet, '/v1/models', { key: key.key })
+    expect(listed.body.data.map(({ owned_by }: { owned_by: string }) => owned_by)).toEqual([
+      'openai',
+      'openai',
+      'openai',
+    ])
+    const refused = await post(duet, CHAT, { model: 'deepseek/deepseek-chat', messages: user('Hi') }, { key: key.key })
+    expect(refused.body.error.message).toStartWith(
+      'No available channel for model deepseek/deepseek-chat under group vip (distributor)',
+    )
+    await duet.stop()
+  })
+})
+
+describe('SIGHUP', () => {
+  const withAlias = (alias: string) => `aliases: { ${alias}: openai/gpt-4.1 }\n`
+
+  test('reads the file again; a faulty one is refused whole and the last good one stays', async () => {
+    const duet = await startDuet({ config: withAlias('one') })
+    const status = async (model: string) => (await post(duet, CHAT, { model, messages: user('Hi') })).status
+    expect([await status('one'), await status('two')]).toEqual([200, 503])
+
+    await reload(duet, withAlias('two'), 'configuration read again')
+    expect([await status('one'), await status('two')]).toEqual([503, 200])
+
+    await reload(duet, `${withAlias('three')}nonsense: true\n`, 'the last good configuration stays in use')
+    expect(duet.output()).toContain('nonsense: unknown key')
+    expect([await status('two'), await status('three')]).toEqual([200, 503])
+    await duet.stop()
+  })
+})
+
+async function reload(duet: Duet, config: string, said: string): Promise<void> {
+  writeFileSync(join(duet.folder, 'duet.yaml'), config)
+  process.kill(duet.pid, 'SIGHUP')
+  while (!duet.output().includes(said)) await Bun.sleep(5)
+}

@@ -1,0 +1,140 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { existsSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { type Duet, failToStart, type JsonBody, startDuet } from '../support/duet.ts'
+import { CHAT, post, user } from '../support/http.ts'
+
+describe('the first start', () => {
+  let duet: Duet
+  beforeAll(async () => {
+    duet = await startDuet({ env: { DUET_BOOTSTRAP_KEY: '', DUET_ADMIN_TOKEN: '' } })
+  })
+  afterAll(() => duet.stop())
+
+  const printedKey = () => /API key\s+(sk-duet-\S+)/.exec(duet.output())?.[1] ?? ''
+
+  test('prints the base URL and a key of 43 url-safe characters', () => {
+    expect(duet.output()).toContain(`Base URL        ${duet.base}`)
+    expect(printedKey()).toMatch(/^sk-duet-[A-Za-z0-9_-]{43}$/)
+  })
+
+  test('prints a curl line for each protocol that works when pasted', async () => {
+    const lines = duet
+      .output()
+      .split('\n')
+      .filter(line => line.startsWith('curl '))
+    expect(lines).toHaveLength(2)
+    const [chat, messages] = await Promise.all(lines.map(paste))
+    expect(chat.choices[0].message.content).toContain('Hello')
+    expect(messages.content[0].text).toContain('Hello')
+  })
+
+  test('creates the account default with $100 and one key without a cap', async () => {
+    const token = (await Bun.file(join(duet.folder, 'data/admin-token')).text()).trim()
+    const headers = { authorization: `Bearer ${token}` }
+    const accounts = await getJson(`${duet.url}/api/accounts`, headers)
+    expect(accounts.data).toHaveLength(1)
+    expect(accounts.data[0]).toMatchObject({ name: 'default', group: 'default' })
+    expect(Number(accounts.data[0].balance) + Number(accounts.data[0].spent)).toBeCloseTo(100, 9)
+    const keys = await getJson(`${duet.url}/api/keys`, headers)
+    expect(keys.data).toHaveLength(1)
+    expect(keys.data[0]).toMatchObject({ account: accounts.data[0].id, cap: null, remaining: null })
+  })
+
+  test('keeps generated secrets from others, and the key itself nowhere', async () => {
+    expect(statSync(join(duet.folder, 'data/admin-token')).mode & 0o777).toBe(0o600)
+    for (const file of ['duet.db', 'duet.db-wal']) {
+      const path = join(duet.folder, 'data', file)
+      if (existsSync(path)) expect(await Bun.file(path).text()).not.toContain(printedKey())
+    }
+  })
+})
+
+describe('a later start', () => {
+  test('prints the addresses only, and everything is still there', async () => {
+    const first = await startDuet()
+    expect((await post(first, CHAT, { model: 'openai/gpt-4.1', messages: user('Hi') })).status).toBe(200)
+    const { body: before } = await first.admin('GET', '/api/accounts/default')
+    expect(await first.stop()).toBe(0)
+    const second = await first.restart()
+    expect(second.output()).toContain('Base URL')
+    expect(second.output()).not.toContain('sk-duet-')
+    expect(second.output()).not.toContain('curl ')
+    expect((await second.admin('GET', '/api/accounts/default')).body).toEqual(before)
+    expect((await post(second, CHAT, { model: 'openai/gpt-4.1', messages: user('Hi') })).status).toBe(200)
+    await second.stop()
+  })
+
+  test('after kill -9 releases what was held', async () => {
+    const first = await startDuet()
+    const stalled = post(first, CHAT, { model: 'openai/gpt-4.1', messages: user('[[stall]]') }).catch(() => 'cut')
+    while ((await first.admin('GET', '/api/accounts/default')).body.held === '0.00') await Bun.sleep(5)
+    await first.stop('SIGKILL')
+    expect(await stalled).toBe('cut')
+    const second = await first.restart()
+    expect((await second.admin('GET', '/api/accounts/default')).body).toMatchObject({ balance: '100.00', held: '0.00' })
+    await second.stop()
+  })
+
+  test('on a folder that another Duet uses is refused in plain words', async () => {
+    const first = await startDuet()
+    const { code, output } = await failToStart({ env: { DUET_DATA: join(first.folder, 'data') } })
+    expect(code).toBe(1)
+    expect(output).toContain('another Duet is using')
+    await first.stop()
+  })
+})
+
+describe('the environment', () => {
+  test('all faults are listed at once, and secrets are not repeated', async () => {
+    const { code, output } = await failToStart({
+      env: {
+        DUET_PORT: 'http',
+        DUET_DURABILITY: 'none',
+        DUET_ADMIN_TOKEN: 'short-token',
+        DUET_CONFIG: '/no/such.yaml',
+      },
+    })
+    expect(code).toBe(1)
+    for (const name of ['DUET_PORT', 'DUET_DURABILITY', 'DUET_ADMIN_TOKEN', 'DUET_CONFIG'])
+      expect(output).toContain(name)
+    expect(output).not.toContain('short-token')
+  })
+
+  test('a port that is taken is refused in plain words', async () => {
+    const first = await startDuet()
+    const { code, output } = await failToStart({ env: { DUET_PORT: new URL(first.url).port } })
+    expect(code).toBe(1)
+    expect(output).toMatch(/^duet: cannot start: .*port/im)
+    await first.stop()
+  })
+
+  test('DUET_DURABILITY=power serves the same', async () => {
+    const duet = await startDuet({ env: { DUET_DURABILITY: 'power' } })
+    expect((await post(duet, CHAT, { model: 'openai/gpt-4.1', messages: user('Hi') })).status).toBe(200)
+    await duet.stop()
+  })
+
+  test('a well-known vendor variable makes a channel, says so, and takes the place of the sandbox', async () => {
+    const duet = await startDuet({ env: { DEEPSEEK_API_KEY: 'vendor-secret-123' } })
+    expect(duet.output()).toContain('Channel deepseek made from DEEPSEEK_API_KEY')
+    expect(duet.output()).not.toContain('vendor-secret-123')
+    const { body } = await duet.admin('GET', '/api/channels')
+    expect(body.data.map(({ name }: { name: string }) => name)).toEqual(['deepseek'])
+    expect(JSON.stringify(body)).not.toContain('vendor-secret-123')
+    const models = await getJson(`${duet.base}/models`, { authorization: duet.key })
+    expect(models.data.map(({ id }: { id: string }) => id)).toEqual([
+      'deepseek/deepseek-chat',
+      'deepseek/deepseek-reasoner',
+    ])
+    await duet.stop()
+  })
+})
+
+const getJson = async (url: string, headers: Record<string, string>): Promise<JsonBody> =>
+  (await fetch(url, { headers })).json()
+
+async function paste(line: string): Promise<JsonBody> {
+  const shell = Bun.spawn(['sh', '-c', `${line} -sS`], { stdout: 'pipe' })
+  return JSON.parse(await new Response(shell.stdout).text())
+}
