@@ -114,7 +114,8 @@ type WantedObject = Omit<WantedError, 'status' | 'protocol'>
 /** The `error` object alone, as it also stands in a stream. */
 export function expectErrorObject(error: JsonBody, id: string, { message, param, ...exact }: WantedObject): void {
   const suffix = ` (request id: ${id})`
-  expect(error).toMatchObject({ type: expect.any(String), code: expect.any(String), ...exact })
+  // Bun writes the matchers into what it compares, so it gets a copy.
+  expect({ ...error }).toMatchObject({ type: expect.any(String), code: expect.any(String), ...exact })
   expect(error.message).toEndWith(suffix)
   const bare = error.message.slice(0, -suffix.length)
   if (typeof message === 'string') expect(bare).toBe(message)
