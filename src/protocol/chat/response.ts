@@ -116,13 +116,11 @@ const encodeCall = ({ id, name, arguments: made }: Call) => ({
 function fold(events: readonly TurnEvent[], seen: Seen) {
   const folded = { content: '', reasoning: '', calls: [] as Call[] }
   let open: 'text' | 'thinking' | Call = 'text'
-  let saidBefore: 'text' | 'other' | undefined
   for (const event of events) {
     seen.event(event)
     if (event.type === 'open') {
       const { block } = event
-      if (block.type === 'text' && saidBefore === 'other' && folded.content) folded.content += '\n\n'
-      saidBefore = block.type === 'text' ? 'text' : 'other'
+      if (block.type === 'text' && folded.content) folded.content += '\n\n'
       open = block.type === 'tool-call' ? { id: block.id, name: block.name, arguments: '' } : block.type
       if (typeof open !== 'string') folded.calls.push(open)
     }

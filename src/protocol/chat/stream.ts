@@ -108,6 +108,7 @@ class ChatStreamDecoder implements StreamDecoder {
   private active: Call | undefined
   private opened = 0
   private reason: FinishReason | undefined
+  private refused = false
   private stopSequence: string | undefined
   private usage: Usage | undefined
 
@@ -138,7 +139,7 @@ class ChatStreamDecoder implements StreamDecoder {
     this.say('text', flatText(delta.content))
     if (typeof delta.refusal === 'string' && delta.refusal !== '') {
       this.say('text', delta.refusal)
-      this.reason = 'refusal'
+      this.refused = true
     }
     if (Array.isArray(delta.tool_calls)) for (const call of delta.tool_calls) this.fragment(call)
     if (isObject(delta.function_call)) this.fragment({ index: 0, function: delta.function_call })
@@ -216,7 +217,7 @@ class ChatStreamDecoder implements StreamDecoder {
       this.flush(call)
     }
     this.sayHeld()
-    this.answer.finish(this.reason ?? 'stop', this.usage, this.stopSequence)
+    this.answer.finish(this.refused ? 'refusal' : (this.reason ?? 'stop'), this.usage, this.stopSequence)
     return this.answer.drain()
   }
 }
@@ -274,9 +275,8 @@ class ChatStreamEncoder implements StreamEncoder {
 
   private openBlock(block: Block): string {
     this.open = block.type
-    if (block.type === 'text') return ''
     this.needsBreak = this.hasText
-    if (block.type === 'thinking') return ''
+    if (block.type !== 'tool-call') return ''
     this.wroteArguments = false
     const { id, name } = block
     return this.chunk({
@@ -296,7 +296,7 @@ class ChatStreamEncoder implements StreamEncoder {
     }
   }
 
-  /** Text on both sides of a call reads as two paragraphs. */
+  /** Two blocks of text read as two paragraphs. */
   private text(text: string): string {
     const content = this.needsBreak ? `\n\n${text}` : text
     this.needsBreak = false

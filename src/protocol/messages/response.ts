@@ -64,11 +64,21 @@ export function decodeBody(text: string): readonly TurnEvent[] {
   const answer = new AnswerWriter()
   answer.start(undefined)
   content.forEach((block, place) => {
-    if (block.type === 'text') answer.say('text', String(block.text ?? ''))
-    if (block.type === 'thinking') answer.say('thinking', String(block.thinking ?? ''))
-    if (block.type !== 'tool_use') return
-    answer.call(String(block.id ?? ''), String(block.name ?? 'unknown'))
-    answer.delta(rawAt(text, spans[place]?.start ?? 0, 'input') ?? '{}')
+    switch (block.type) {
+      case 'text':
+        answer.say('text', String(block.text ?? ''))
+        break
+      case 'thinking':
+        answer.say('thinking', String(block.thinking ?? ''))
+        break
+      case 'tool_use':
+        answer.call(String(block.id ?? ''), String(block.name ?? 'unknown'))
+        answer.delta(rawAt(text, spans[place]?.start ?? 0, 'input') ?? '{}')
+        break
+      default:
+        // What the vocabulary cannot hold still stands between the texts on both sides of it.
+        answer.close()
+    }
   })
   const stopSequence = typeof body.stop_sequence === 'string' ? body.stop_sequence : undefined
   answer.finish(readStopReason(body.stop_reason) ?? 'stop', readUsage(body.usage), stopSequence)

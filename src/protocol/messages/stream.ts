@@ -215,7 +215,6 @@ class MessagesStreamDecoder implements StreamDecoder {
       this.writeBlock(block)
       if (!block.stopped) return
       if (block.kind === 'tool-call' && !block.wrote) this.answer.delta(block.initial)
-      // A call is closed at once; texts of neighbouring blocks flow together unless another block comes between.
       this.current++
       this.begun = false
     }
@@ -230,7 +229,8 @@ class MessagesStreamDecoder implements StreamDecoder {
     block.waiting = ''
     block.wrote ||= text !== ''
     if (block.kind === 'tool-call') this.answer.delta(text)
-    else if (block.kind !== 'ignored') this.answer.say(block.kind, text)
+    else if (block.kind === 'ignored') this.answer.close()
+    else this.answer.say(block.kind, text)
   }
 
   private finish(): void {
