@@ -55,7 +55,9 @@ export class WatchedStream {
       return
     }
     this.keepalive = setInterval(() => {
-      if (this.isSilent) controller.enqueue(utf8.encode(this.parts.protocol.keepalive))
+      // A caller who does not read needs no sign of life; it would only pile up.
+      const isWaiting = controller.desiredSize === 0
+      if (this.isSilent && isWaiting) controller.enqueue(utf8.encode(this.parts.protocol.keepalive))
       this.isSilent = true
     }, KEEPALIVE_MS)
   }

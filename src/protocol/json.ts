@@ -66,6 +66,17 @@ export const root = (text: string): number => skipSpace(text, 0)
 
 export const rawText = (text: string, { start, end }: Span): string => text.slice(start, end)
 
+/** Writes messages of a request anew, where `rewrite` has another text for one; the others keep theirs. */
+export function editMessages(text: string, rewrite: (place: number, span: Span) => string | undefined): string {
+  const messages = member(text, root(text), 'messages')
+  const spans = messages ? elements(text, messages.start) : []
+  const edits = spans.flatMap((span, place): Edit[] => {
+    const rewritten = rewrite(place, span)
+    return rewritten === undefined ? [] : [{ ...span, text: rewritten }]
+  })
+  return applyEdits(text, edits)
+}
+
 /** The text of a member deep inside, exactly as it was written. */
 export function rawAt(text: string, at: number, ...keys: readonly string[]): string | undefined {
   let found: Span = { start: at, end: at }

@@ -35,7 +35,7 @@ export async function callUpstream(request: UpstreamRequest): Promise<UpstreamRe
       timeout: false,
     })
     const reply = new UpstreamReply(response, watchdog, timeouts.idleMs)
-    if (response.status === 200) return reply
+    if (response.ok) return reply
     const text = await reply.text(ERROR_BYTES_MAX).catch(() => '')
     throw new GatewayError(verdict(response.status, response.headers.get('retry-after'), text))
   } catch (error) {

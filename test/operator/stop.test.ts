@@ -1,4 +1,7 @@
 import { expect, test } from 'bun:test'
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { startDuet } from '../support/duet.ts'
 import { CHAT, framesOf, MESSAGES, user } from '../support/http.ts'
 
@@ -34,23 +37,43 @@ test('SIGTERM lets a stream finish, takes no new work, settles, and ends with 0'
   await again.stop()
 })
 
-test('a stream that outlasts the limit is cut with an error frame and settled', async () => {
+test('streams that outlast the limit are kept alive, then cut with an error frame and settled', async () => {
   const duet = await startDuet()
-  const headers = { 'x-api-key': duet.key }
-  const response = await fetch(duet.url + MESSAGES, { method: 'POST', headers, body: ask('[[stall]]') })
-  const reader = response.body?.getReader()
-  const first = await reader?.read()
-  let text = new TextDecoder().decode(first?.value)
+  const headers = { authorization: `Bearer ${duet.key}` }
+  const open = (path: string) => fetch(duet.url + path, { method: 'POST', headers, body: ask('[[stall]]') })
+  const responses = await Promise.all([CHAT, MESSAGES].map(open))
   const stopped = duet.stop()
-  for (let read = await reader?.read(); read?.value; read = await reader?.read())
-    text += new TextDecoder().decode(read.value)
-  const last = framesOf(text).at(-1)
-  expect(last?.event).toBe('error')
-  expect(last?.json.error.code).toBe('shutting_down')
+  const [chat = '', messages = ''] = await Promise.all(responses.map(response => response.text()))
+
+  // 30 seconds of silence, a sign of life every 10.
+  expect(chat.split(': keepalive\n\n').length - 1).toBeGreaterThanOrEqual(2)
+  expect(framesOf(messages).filter(({ event }) => event === 'ping').length).toBeGreaterThanOrEqual(2)
+  expect(framesOf(messages)[0]?.event).toBe('message_start')
+
+  const [failed, done] = framesOf(chat).slice(-2)
+  expect([failed?.json.error.code, done?.data]).toEqual(['shutting_down', '[DONE]'])
+  const last = framesOf(messages).at(-1)
+  expect([last?.event, last?.json.error.code]).toEqual(['error', 'shutting_down'])
   expect(await stopped).toBe(0)
+
   const again = await duet.restart()
   const { body } = await again.admin('GET', '/api/accounts/default')
   expect(body.held).toBe('0.00')
   expect(Number(body.spent)).toBeGreaterThan(0)
   await again.stop()
 }, 45_000)
+
+test('SIGTERM to npm start reaches the server', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'duet-test-'))
+  const env = { PATH: process.env.PATH ?? '', HOME: folder, DUET_PORT: '0', DUET_DATA: join(folder, 'data') }
+  const npm = Bun.spawn(['npm', 'start'], { cwd: join(import.meta.dir, '../..'), env, stdout: 'pipe', stderr: 'pipe' })
+  let printed = ''
+  for await (const chunk of npm.stdout) {
+    printed += new TextDecoder().decode(chunk)
+    if (printed.includes('Base URL')) break
+  }
+  npm.kill('SIGTERM')
+  expect(await npm.exited).toBe(0)
+  const url = /Base URL\s+(\S+)/.exec(printed)?.[1] ?? ''
+  expect(await fetch(`${url}/models`).catch(() => 'refused')).toBe('refused')
+})

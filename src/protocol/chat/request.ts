@@ -12,7 +12,7 @@ import type {
   UserPart,
 } from '../../core/turn.ts'
 import { isObject } from '../fields.ts'
-import { editMembers, type MemberEdits, stringify } from '../json.ts'
+import { editMembers, editMessages, type MemberEdits, rawText, stringify } from '../json.ts'
 import { legalToolId, legalUserId } from '../names.ts'
 import type { EncodedRequest, Target } from '../protocol.ts'
 
@@ -24,12 +24,22 @@ const STOPS_MAX = 4
 
 /** The caller's own text with the named edits; everything else is forwarded as it came. */
 export function editRequest(ask: Ask, target: Target): string {
+  const text = withoutDevelopers(ask)
   const changes: Record<string, string | undefined> = { model: JSON.stringify(target.model) }
   if (ask.stream) {
     const options = isObject(ask.body.stream_options) ? ask.body.stream_options : {}
     changes.stream_options = JSON.stringify({ ...options, include_usage: true })
   }
-  return editMembers(ask.text, { ...changes, ...limitEdits(ask, target) })
+  return editMembers(text, { ...changes, ...limitEdits(ask, target) })
+}
+
+/** The newer name of a role that every server of this dialect knows by its older one. */
+function withoutDevelopers({ body, text }: Ask): string {
+  const messages = body.messages as readonly JsonObject[]
+  if (!messages.some(({ role }) => role === 'developer')) return text
+  return editMessages(text, (place, span) =>
+    messages[place]?.role === 'developer' ? editMembers(rawText(text, span), { role: '"system"' }) : undefined,
+  )
 }
 
 /** The limit moves only when it has to: to another field, or down to what is held. */

@@ -12,7 +12,7 @@ import type {
 } from '../../core/turn.ts'
 import { isObject } from '../fields.ts'
 import { IMAGE_OMITTED } from '../images.ts'
-import { editMembers, elements, member, RawJson, rawAt, root, stringify } from '../json.ts'
+import { editMembers, editMessages, elements, member, RawJson, rawAt, root, stringify } from '../json.ts'
 import { legalToolId, legalUserId } from '../names.ts'
 import type { EncodedRequest, JsonEmulation, Target } from '../protocol.ts'
 
@@ -25,9 +25,19 @@ const PLACEHOLDER = '.'
 /** The caller's own text with the named edits; everything else is forwarded as it came. */
 export function editRequest(ask: Ask, target: Target): string {
   const limit = target.maxTokens ?? ask.maxTokens
-  return editMembers(ask.text, {
+  return editMembers(withoutSystemRole(ask), {
     model: JSON.stringify(target.model),
     ...(limit === ask.maxTokens ? {} : { max_tokens: String(limit) }),
+  })
+}
+
+/** A system message in the middle is newer than most servers of this dialect; as a reminder it reaches all of them. */
+function withoutSystemRole({ body, text }: Ask): string {
+  const messages = body.messages as readonly JsonObject[]
+  if (!messages.some(({ role }) => role === 'system')) return text
+  return editMessages(text, place => {
+    const message = messages[place]
+    return message?.role === 'system' ? JSON.stringify(encodeReminder(systemText(message))) : undefined
   })
 }
 
@@ -77,12 +87,14 @@ function decodeMessages({ body, text }: Ask, dropped: Set<string>): TurnMessage[
   const list = member(text, root(text), 'messages')
   const spans = list ? elements(text, list.start) : []
   return (body.messages as JsonObject[]).map((message, place): TurnMessage => {
-    if (message.role === 'system') return { role: 'system', text: blocks(message).map(blockText).join('\n\n') }
+    if (message.role === 'system') return { role: 'system', text: systemText(message) }
     if (message.role === 'user') return { role: 'user', parts: decodeUserParts(message, dropped) }
     const inputs = () => rawInputs(text, spans[place]?.start ?? 0)
     return { role: 'assistant', parts: decodeAssistant(message, inputs, dropped) }
   })
 }
+
+const systemText = (message: JsonObject): string => blocks(message).map(blockText).join('\n\n')
 
 /** The blocks of a message whose content may be a plain string. */
 function blocks({ content }: JsonObject): JsonObject[] {
@@ -281,13 +293,18 @@ const isBlank = (text: unknown): boolean => typeof text === 'string' && text.tri
 function encodeMessage(message: TurnMessage): WireMessage {
   switch (message.role) {
     case 'system':
-      return { role: 'user', content: [{ type: 'text', text: `<system-reminder>${message.text}</system-reminder>` }] }
+      return encodeReminder(message.text)
     case 'assistant':
       return { role: 'assistant', content: message.parts.map(encodeAssistantPart) }
     case 'user':
       return { role: 'user', content: message.parts.map(encodeUserPart) }
   }
 }
+
+const encodeReminder = (text: string): WireMessage => ({
+  role: 'user',
+  content: [{ type: 'text', text: `<system-reminder>${text}</system-reminder>` }],
+})
 
 function encodeUserPart(part: UserPart): unknown {
   switch (part.type) {
