@@ -13,6 +13,12 @@ export interface ImagePlace {
   readonly characters: number
 }
 
+/** The length of a text in UTF-16 units and in UTF-8 bytes: what token estimates are made of. */
+export interface TextSize {
+  readonly characters: number
+  readonly bytes: number
+}
+
 /** A validated request, still in its own dialect: what every step needs to know without looking into the body again. */
 export interface Ask {
   readonly protocol: ProtocolName
@@ -25,6 +31,8 @@ export interface Ask {
   /** Thinking blocks are shown on messages only to those who asked; chat always has `reasoning_content`. */
   readonly showThinking: boolean
   readonly maxTokens: number | undefined
+  /** Of all that the model reads, images included. */
+  readonly promptSize: TextSize
   readonly images: readonly ImagePlace[]
   /** Images were taken out before anything else looked at the request. */
   readonly droppedImages?: boolean

@@ -2,7 +2,7 @@ import type { Ask } from '../core/ask.ts'
 import { Seen } from '../core/seen.ts'
 import type { TurnEvent } from '../core/turn.ts'
 import { JsonUnwrapper } from '../protocol/json-mode.ts'
-import type { AnswerStream, Bill, JsonEmulation, Protocol, StreamDecoder, StreamEncoder } from '../protocol/protocol.ts'
+import type { AnswerStream, Bill, Protocol, StreamDecoder, StreamEncoder } from '../protocol/protocol.ts'
 import type { Frame } from '../protocol/sse.ts'
 import { type Pair, replay } from './pair.ts'
 
@@ -13,7 +13,7 @@ export function translate(ask: Ask, client: Protocol, upstream: Protocol): Pair 
   return {
     request(target) {
       const encoded = upstream.encodeRequest(turn, target)
-      if (encoded.emulation) unwrap = unwrapper(encoded.emulation)
+      if (encoded.outputTool !== undefined) unwrap = unwrapper(encoded.outputTool)
       return { ...encoded, dropped: [...turn.dropped, ...encoded.dropped] }
     },
     body: (text, view) => client.encodeBody(unwrap(upstream.decodeBody(text)), view),
@@ -24,8 +24,8 @@ export function translate(ask: Ask, client: Protocol, upstream: Protocol): Pair 
 
 type Unwrap = (events: readonly TurnEvent[]) => readonly TurnEvent[]
 
-function unwrapper(emulation: JsonEmulation): Unwrap {
-  const json = new JsonUnwrapper(emulation)
+function unwrapper(outputTool: string): Unwrap {
+  const json = new JsonUnwrapper(outputTool)
   return events => events.flatMap(event => json.push(event))
 }
 

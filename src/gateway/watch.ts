@@ -28,6 +28,7 @@ export class WatchedStream {
   private readonly frames = new SseReader()
   private keepalive: ReturnType<typeof setInterval> | undefined
   private isSilent = false
+  private broken: GatewayError | undefined
   private ended = false
 
   constructor(parts: Watched) {
@@ -78,14 +79,26 @@ export class WatchedStream {
   private async next(): Promise<string> {
     const { upstream, answer } = this.parts
     for (;;) {
+      if (this.broken) throw this.broken
       const chunk = await upstream.next()
-      let text = ''
+      const text = this.convert(chunk)
+      if (!this.broken && (answer.done || !chunk)) return text + (await this.finish())
+      if (text !== '') return text
+    }
+  }
+
+  /** What came before a broken frame is delivered, wherever the bytes were cut; the failure comes after it. */
+  private convert(chunk: Uint8Array | undefined): string {
+    const { answer } = this.parts
+    let text = ''
+    try {
       for (const frame of chunk ? this.frames.push(chunk) : this.frames.end()) {
         if (!answer.done) text += answer.push(frame)
       }
-      if (answer.done || !chunk) return text + (await this.finish())
-      if (text !== '') return text
+    } catch (error) {
+      this.broken = asGatewayError(error)
     }
+    return text
   }
 
   private async finish(): Promise<string> {

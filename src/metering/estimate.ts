@@ -1,4 +1,4 @@
-import type { Ask } from '../core/ask.ts'
+import type { Ask, TextSize } from '../core/ask.ts'
 
 /** Latin text and code come to about four characters a token, in every tokenizer in wide use. */
 const CHARACTERS_PER_TOKEN = 4
@@ -10,14 +10,14 @@ const TOKENS_PER_IMAGE = 1_000
  * each, the rest a quarter. Counting bytes is one native call; a word-splitting estimator takes 12 ms for a 200 KB
  * prompt, on the path of every request.
  */
-export function estimateTokens({ characters, bytes }: { characters: number; bytes: number }): number {
+export function estimateTokens({ characters, bytes }: TextSize): number {
   const wide = Math.min(characters, (bytes - characters) / 2)
   return Math.ceil((characters - wide) / CHARACTERS_PER_TOKEN + wide)
 }
 
-/** The whole body is counted, tools and all; only the encodings of images are not text. */
-export function estimatePrompt({ text, images }: Ask): number {
-  const encoded = images.reduce((sum, { characters }) => sum + characters, 0)
-  const tokens = estimateTokens({ characters: text.length - encoded, bytes: Buffer.byteLength(text) - encoded })
+/** Everything that the model reads, tools and all; only the encodings of images are not text. */
+export function estimatePrompt({ promptSize: { characters, bytes }, images }: Ask): number {
+  const encoded = images.reduce((sum, image) => sum + image.characters, 0)
+  const tokens = estimateTokens({ characters: characters - encoded, bytes: bytes - encoded })
   return tokens + images.length * TOKENS_PER_IMAGE
 }

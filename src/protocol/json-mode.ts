@@ -1,45 +1,67 @@
-import type { FinishReason, TurnEvent } from '../core/turn.ts'
+import type { Finish, TurnEvent } from '../core/turn.ts'
 import { isObject } from './fields.ts'
 import { JsonProgress } from './json.ts'
-import type { JsonEmulation } from './protocol.ts'
 
-/** Gives an emulated JSON answer its real shape: a text block that holds the JSON and nothing else. */
+/**
+ * JSON mode for an upstream that has none: a tool that takes the answer as its input (`EncodedRequest.outputTool`).
+ * This gives such an answer its real shape, a text block that holds the JSON and nothing else. Text around the call is
+ * dropped; a model that wrote its JSON as text after all is taken at its word.
+ */
 export class JsonUnwrapper {
-  private readonly emulation: JsonEmulation
-  private inOutput = false
-  private otherCalls = false
+  private readonly tool: string
   private text = ''
+  private block: 'text' | 'output' | 'hidden' | 'other' = 'other'
+  private hasOutput = false
+  private hasCalls = false
 
-  constructor(emulation: JsonEmulation) {
-    this.emulation = emulation
+  constructor(tool: string) {
+    this.tool = tool
   }
 
   push(event: TurnEvent): readonly TurnEvent[] {
-    return this.emulation.by === 'tool' ? [this.fromTool(event, this.emulation.tool)] : this.fromText(event)
-  }
-
-  private fromTool(event: TurnEvent, tool: string): TurnEvent {
-    if (event.type === 'open' && event.block.type === 'tool-call') {
-      if (event.block.name === tool) return { type: 'open', block: { type: 'text' } }
-      this.otherCalls = true
+    switch (event.type) {
+      case 'start':
+        return [event]
+      case 'open':
+        this.block = this.kindOf(event.block)
+        if (this.block === 'output') return [{ type: 'open', block: { type: 'text' } }]
+        return this.block === 'other' ? [event] : []
+      case 'delta':
+        if (this.block === 'text') this.text += event.text
+        return this.isShown() ? [event] : []
+      case 'close':
+        return this.isShown() ? [event] : []
+      case 'finish':
+        return [...this.writtenAsText(event), this.ending(event)]
     }
-    if (event.type !== 'finish' || event.reason !== 'tool-calls' || this.otherCalls) return event
-    return { ...event, reason: 'stop' }
   }
 
-  /** The text is kept back until it is whole: what stands around the JSON can only be told then. */
-  private fromText(event: TurnEvent): readonly TurnEvent[] {
-    if (event.type === 'open') this.inOutput = event.block.type === 'text'
-    if (event.type === 'finish') return [...this.written(event.reason), event]
-    if (!this.inOutput || event.type === 'start') return [event]
-    if (event.type === 'delta') this.text += event.text
-    return []
+  private kindOf(block: Extract<TurnEvent, { type: 'open' }>['block']): typeof this.block {
+    if (block.type === 'text') return 'text'
+    if (block.type === 'thinking') return 'other'
+    if (block.name !== this.tool) {
+      this.hasCalls = true
+      return 'other'
+    }
+    // Two documents would not be one: the first counts.
+    if (this.hasOutput) return 'hidden'
+    this.hasOutput = true
+    return 'output'
   }
 
-  private written(reason: FinishReason): TurnEvent[] {
-    if (this.text === '') return []
-    const text = reason === 'length' ? this.text : extractJson(this.text)
+  private isShown(): boolean {
+    return this.block === 'output' || this.block === 'other'
+  }
+
+  private writtenAsText({ reason }: Finish): TurnEvent[] {
+    if (this.hasOutput || this.text === '') return []
+    const isDocument = !this.hasCalls && reason !== 'length'
+    const text = isDocument ? extractJson(this.text) : this.text
     return [{ type: 'open', block: { type: 'text' } }, { type: 'delta', text }, { type: 'close' }]
+  }
+
+  private ending(finish: Finish): Finish {
+    return finish.reason === 'tool-calls' && !this.hasCalls ? { ...finish, reason: 'stop' } : finish
   }
 }
 

@@ -40,11 +40,13 @@ export function members(text: string, at: number): Member[] {
     const keyEnd = valueEnd(text, keyStart)
     const start = skipSpace(text, skipSpace(text, keyEnd) + 1)
     const end = valueEnd(text, start)
-    found.push({ key: JSON.parse(text.slice(keyStart, keyEnd)), keyStart, start, end })
+    found.push({ key: keyName(text.slice(keyStart, keyEnd)), keyStart, start, end })
     cursor = skipComma(text, end)
   }
   return found
 }
+
+const keyName = (quoted: string): string => (quoted.includes('\\') ? JSON.parse(quoted) : quoted.slice(1, -1))
 
 /** The elements of the array that starts at `at`. */
 export function elements(text: string, at: number): Span[] {
@@ -77,15 +79,31 @@ export function editMessages(text: string, rewrite: (place: number, span: Span) 
   return applyEdits(text, edits)
 }
 
-/** The text of a member deep inside, exactly as it was written. */
-export function rawAt(text: string, at: number, ...keys: readonly string[]): string | undefined {
-  let found: Span = { start: at, end: at }
-  for (const key of keys) {
-    const next = member(text, found.start, key)
-    if (!next) return undefined
-    found = next
+/** Keys of objects and places in arrays, from the outside in. */
+export type Path = readonly (string | number)[]
+
+export function spanAt(text: string, at: number, path: Path): Span | undefined {
+  let found: Span | undefined = { start: at, end: valueEnd(text, at) }
+  for (const step of path) {
+    if (!found) return undefined
+    found = typeof step === 'number' ? elements(text, found.start)[step] : member(text, found.start, step)
   }
-  return rawText(text, found)
+  return found
+}
+
+/** The text of a value deep inside, exactly as it was written. */
+export function rawAt(text: string, at: number, ...path: Path): string | undefined {
+  const span = spanAt(text, at, path)
+  return span && rawText(text, span)
+}
+
+/** The same text with another value at the end of each path that leads somewhere. */
+export function replaceAt(text: string, changes: readonly (readonly [path: Path, value: string])[]): string {
+  const edits = changes.flatMap(([path, value]): Edit[] => {
+    const span = spanAt(text, root(text), path)
+    return span ? [{ ...span, text: value }] : []
+  })
+  return applyEdits(text, edits)
 }
 
 /**

@@ -38,12 +38,9 @@ export interface Target {
 export interface EncodedRequest {
   readonly body: string
   readonly dropped: readonly string[]
-  /** Set where JSON output is emulated: how to find the JSON in the answer. */
-  readonly emulation?: JsonEmulation
+  /** Set where JSON mode is emulated: the tool whose input is the answer. */
+  readonly outputTool?: string
 }
-
-/** JSON mode for an upstream that has none: the input of a forced tool, or the JSON found in a text. */
-export type JsonEmulation = { readonly by: 'tool'; readonly tool: string } | { readonly by: 'instruction' }
 
 /** A whole answer, understood but not yet written: the bill goes into it. */
 export interface Answer {

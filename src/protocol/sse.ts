@@ -65,6 +65,9 @@ export class SseReader {
   }
 }
 
-export const dataFrame = (data: string): string => `data: ${data}\n\n`
+export const dataFrame = (data: string): string => `data: ${oneLine(data)}\n\n`
 
-export const namedFrame = (event: string, data: string): string => `event: ${event}\ndata: ${data}\n\n`
+export const namedFrame = (event: string, data: string): string => `event: ${event}\ndata: ${oneLine(data)}\n\n`
+
+/** JSON that a vendor spread over several lines: a line break can only stand between its tokens. */
+const oneLine = (json: string): string => (json.includes('\n') ? json.replaceAll('\n', ' ') : json)

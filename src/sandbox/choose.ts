@@ -15,11 +15,19 @@ export function chooseTools(prompt: Prompt): readonly Tool[] {
       return []
     case 'tool':
       return tools.filter(tool => tool.name === toolChoice.name).slice(0, 1)
-    case 'any':
-      return orFirst(toolsSpokenOf(prompt), tools)
+    case 'any': {
+      const fresh = unanswered(prompt)
+      return orFirst(toolsSpokenOf({ ...prompt, tools: fresh }), fresh)
+    }
     case 'auto':
       return prompt.ending === 'question' ? toolsSpokenOf(prompt) : []
   }
+}
+
+/** A model that must go on calling gets ahead: it takes a tool that has not just answered, if there is one. */
+function unanswered({ tools, results }: Prompt): readonly Tool[] {
+  const fresh = tools.filter(tool => !results.some(({ name }) => name === tool.name))
+  return fresh.length > 0 ? fresh : tools
 }
 
 function toolsSpokenOf({ question, tools, parallelCalls }: Prompt): readonly Tool[] {

@@ -41,21 +41,25 @@ function parse(text: string): unknown {
   }
 }
 
-/** Frames of a stream, each sent as a chunk of its own; then the stream closes, falls silent, or is reset. */
-export function eventStream(frames: readonly string[], ending: 'close' | 'silence' | 'reset' = 'close'): Response {
-  const chunks = [...frames]
-  const body = new ReadableStream<Uint8Array>({
-    async pull(controller) {
-      const next = chunks.shift()
-      if (next !== undefined) return controller.enqueue(new TextEncoder().encode(next))
-      if (ending === 'close') return controller.close()
-      if (ending === 'silence') return new Promise<void>(() => {})
-      // A reset overtakes what is still in the socket; an error other than undefined would be printed.
-      await Bun.sleep(20)
-      controller.error(undefined)
-    },
-  })
-  return new Response(body, { headers: { 'content-type': 'text/event-stream' } })
+/**
+ * Frames of a stream, each sent as a chunk of its own; a promise among them is waited for. Then the stream closes, falls
+ * silent, or is reset.
+ */
+export function eventStream(
+  frames: readonly (string | Promise<unknown>)[],
+  ending: 'close' | 'silence' | 'reset' = 'close',
+): Response {
+  const steps = [...frames]
+  const pull = async (controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> => {
+    const next = await steps.shift()
+    if (typeof next === 'string') return controller.enqueue(new TextEncoder().encode(next))
+    if (steps.length > 0) return pull(controller)
+    if (ending === 'close') return controller.close()
+    if (ending === 'silence') return new Promise<void>(() => {})
+    // An error other than undefined would be printed.
+    controller.error(undefined)
+  }
+  return new Response(new ReadableStream({ pull }), { headers: { 'content-type': 'text/event-stream' } })
 }
 
 /** A `duet.yaml` with one model, `acme/swift-2`, behind one channel of the given protocol. */
@@ -83,19 +87,19 @@ ${extra.channel ?? ''}
 
 /** A `duet.yaml` with `acme/chat` and `acme/messages`, each behind a channel that speaks what its name says. */
 export function configForBoth(base: string, extra: { channel?: string; more?: string } = {}): string {
-  const models = ['chat', 'messages'].map(
+  const protocols = ['chat', 'messages']
+  const models = protocols.map(
     protocol => `
-  - id: acme/${protocol}
-    price: { input: 1, output: 4 }
-    max_output_tokens: 8192`,
+  - { id: acme/${protocol}, price: { input: 1, output: 4 } }
+  - { id: acme/${protocol}-seeing, price: { input: 1, output: 4 }, images: forward }`,
   )
-  const channels = ['chat', 'messages'].map(
+  const channels = protocols.map(
     protocol => `
   - name: acme-${protocol}
     protocol: ${protocol}
     base_url: ${base}
     api_key: ${VENDOR_KEY}
-    models: { acme/${protocol}: ${VENDOR_MODEL} }
+    models: { acme/${protocol}: ${VENDOR_MODEL}, acme/${protocol}-seeing: ${VENDOR_MODEL} }
 ${extra.channel ?? ''}`,
   )
   return `models:${models.join('')}\nchannels:${channels.join('')}\n${extra.more ?? ''}`

@@ -91,7 +91,8 @@ export const vendorAnswer = (visit: { path: string; body: JsonBody }): Response 
   return visit.body.stream ? eventStream(vendorFrames(protocol)) : Response.json(vendorBody(protocol))
 }
 
-export const protocolOf = ({ path }: { path: string }): ProtocolName => (path.endsWith('/messages') ? 'messages' : 'chat')
+export const protocolOf = ({ path }: { path: string }): ProtocolName =>
+  path.endsWith('/messages') ? 'messages' : 'chat'
 
 export const vendorError = (protocol: ProtocolName, message: string): JsonBody =>
   protocol === 'chat'

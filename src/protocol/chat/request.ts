@@ -12,7 +12,7 @@ import type {
   UserPart,
 } from '../../core/turn.ts'
 import { isObject } from '../fields.ts'
-import { editMembers, editMessages, type MemberEdits, rawText, stringify } from '../json.ts'
+import { editMembers, editMessages, type MemberEdits, rawAt, rawText, root, stringify } from '../json.ts'
 import { legalToolId, legalUserId } from '../names.ts'
 import type { EncodedRequest, Target } from '../protocol.ts'
 
@@ -26,9 +26,9 @@ const STOPS_MAX = 4
 export function editRequest(ask: Ask, target: Target): string {
   const text = withoutDevelopers(ask)
   const changes: Record<string, string | undefined> = { model: JSON.stringify(target.model) }
-  if (ask.stream) {
-    const options = isObject(ask.body.stream_options) ? ask.body.stream_options : {}
-    changes.stream_options = JSON.stringify({ ...options, include_usage: true })
+  if (ask.stream && !ask.includeUsage) {
+    const options = rawAt(ask.text, root(ask.text), 'stream_options')
+    changes.stream_options = editMembers(options?.startsWith('{') ? options : '{}', { include_usage: 'true' })
   }
   return editMembers(text, { ...changes, ...limitEdits(ask, target) })
 }
@@ -161,15 +161,26 @@ function decodeTools(body: JsonObject, dropped: Set<string>): Tool[] {
     return []
   })
   const legacy = Array.isArray(body.functions) ? body.functions.filter(isObject) : []
-  return [...tools, ...legacy].map(({ name, description, parameters }) => ({
+  const allowed = allowedTools(body)
+  const usable = [...tools, ...legacy].filter(({ name }) => !allowed || allowed.names.has(name))
+  return usable.map(({ name, description, parameters }) => ({
     name: String(name),
     description: asText(description),
     schema: isObject(parameters) ? parameters : {},
   }))
 }
 
+/** A choice that names several tools: in the other dialect, the rest is simply not offered. */
+function allowedTools({ tool_choice: choice }: JsonObject): { mode: unknown; names: Set<unknown> } | undefined {
+  if (!isObject(choice) || choice.type !== 'allowed_tools' || !isObject(choice.allowed_tools)) return undefined
+  const { mode, tools } = choice.allowed_tools
+  const named = Array.isArray(tools) ? tools.filter(isObject) : []
+  return { mode, names: new Set(named.map(tool => (isObject(tool.function) ? tool.function.name : tool.name))) }
+}
+
 function decodeToolChoice(body: JsonObject): ToolChoice | undefined {
-  const choice = body.tool_choice ?? body.function_call
+  const allowed = allowedTools(body)
+  const choice = allowed ? allowed.mode : (body.tool_choice ?? body.function_call)
   if (choice === 'auto' || choice === 'none' || choice === 'required') return { type: choice }
   if (!isObject(choice)) return undefined
   const name = isObject(choice.function) ? choice.function.name : choice.name

@@ -3,7 +3,7 @@ import { Seen } from '../../core/seen.ts'
 import type { TurnEvent } from '../../core/turn.ts'
 import { AnswerWriter, flatText, malformed, parseAnswer } from '../answer.ts'
 import { isObject } from '../fields.ts'
-import { editMembers } from '../json.ts'
+import { editMembers, type Path, replaceAt } from '../json.ts'
 import type { Answer, View } from '../protocol.ts'
 import { FINISH_REASONS, readFinishReason, readUsage, writeUsage } from './wire.ts'
 
@@ -12,7 +12,7 @@ import { FINISH_REASONS, readFinishReason, readUsage, writeUsage } from './wire.
 /** The upstream's own text with the named edits: id, model and the bill. */
 export function editBody(text: string, view: View): Answer {
   const body = parseAnswer(text)
-  const { reason } = firstChoice(body)
+  const { choice, message, reason } = firstChoice(body)
   const seen = new Seen()
   seen.reason = reason
   const usage = readUsage(body.usage)
@@ -21,12 +21,23 @@ export function editBody(text: string, view: View): Answer {
   return {
     seen,
     render: bill =>
-      editMembers(text, {
+      editMembers(replaceAt(text, callEdits(choice, message)), {
         id: JSON.stringify(`chatcmpl-${view.id}`),
         model: JSON.stringify(view.model),
         usage: JSON.stringify({ ...(isObject(body.usage) ? body.usage : {}), ...writeUsage(bill) }),
       }),
   }
+}
+
+/** The contract: a call is a `tool_calls` ending, and its arguments are JSON, whatever the vendor says. */
+function callEdits(choice: JsonObject, message: JsonObject): [Path, string][] {
+  const calls: unknown[] = Array.isArray(message.tool_calls) ? message.tool_calls : []
+  const edits = calls.flatMap((call, place): [Path, string][] => {
+    const isSilent = isObject(call) && isObject(call.function) && call.function.arguments === ''
+    return isSilent ? [[['choices', 0, 'message', 'tool_calls', place, 'function', 'arguments'], '"{}"']] : []
+  })
+  const isPlain = calls.length > 0 && choice.finish_reason === 'stop'
+  return isPlain ? [...edits, [['choices', 0, 'finish_reason'], '"tool_calls"']] : edits
 }
 
 function firstChoice(body: JsonObject) {

@@ -5,7 +5,7 @@ import type { Block, FinishReason, TurnEvent } from '../../core/turn.ts'
 import type { Usage } from '../../core/usage.ts'
 import { AnswerWriter, flatText, parseAnswer, truncated } from '../answer.ts'
 import { isObject } from '../fields.ts'
-import { JsonProgress } from '../json.ts'
+import { editMembers, JsonProgress, type MemberEdits, replaceAt } from '../json.ts'
 import type { AnswerStream, Bill, StreamDecoder, StreamEncoder, View } from '../protocol.ts'
 import { dataFrame, type Frame } from '../sse.ts'
 import { argumentsText } from './response.ts'
@@ -31,10 +31,20 @@ class ChatStreamEditor implements AnswerStream {
   readonly seen = new Seen()
   done = false
   private readonly view: View
+  private readonly identity: MemberEdits
+  private created: unknown
   private usage: JsonObject = {}
+  /** Calls by their index, and whether any text of their arguments has come. */
+  private readonly calls = new Map<unknown, boolean>()
 
   constructor(view: View) {
     this.view = view
+    this.created = view.createdSeconds
+    this.identity = {
+      id: JSON.stringify(`chatcmpl-${view.id}`),
+      model: JSON.stringify(view.model),
+      usage: view.includeUsage ? 'null' : undefined,
+    }
   }
 
   push(frame: Frame): string {
@@ -42,12 +52,14 @@ class ChatStreamEditor implements AnswerStream {
       this.done = true
       return ''
     }
-    const { usage, ...chunk } = parseAnswer(frame.data)
-    if (isObject(usage)) this.report(usage)
+    const chunk = parseAnswer(frame.data)
+    this.created = chunk.created ?? this.created
+    if (isObject(chunk.usage)) this.report(chunk.usage)
     const choice = firstChoice(chunk)
+    if (!choice && chunk.usage) return ''
     if (choice) this.observe(choice)
-    else if (usage) return ''
-    return this.write(chunk)
+    const text = editMembers(frame.data, this.identity)
+    return choice && this.calls.size > 0 ? this.mend(text, choice) : dataFrame(text)
   }
 
   end(): string {
@@ -58,12 +70,7 @@ class ChatStreamEditor implements AnswerStream {
   close(bill: Bill): string {
     if (!this.view.includeUsage) return DONE
     const usage = { ...this.usage, ...writeUsage(bill) }
-    return dataFrame(JSON.stringify({ ...head(this.view), choices: [], usage })) + DONE
-  }
-
-  private write(chunk: JsonObject): string {
-    const edited = { ...chunk, ...head(this.view) }
-    return dataFrame(JSON.stringify(this.view.includeUsage ? { ...edited, usage: null } : edited))
+    return dataFrame(JSON.stringify({ ...head(this.view), created: this.created, choices: [], usage })) + DONE
   }
 
   private report(usage: JsonObject): void {
@@ -78,7 +85,25 @@ class ChatStreamEditor implements AnswerStream {
     const { content, reasoning_content, reasoning, tool_calls } = choice.delta
     this.seen.text(flatText(content) + flatText(reasoning_content ?? reasoning))
     if (!Array.isArray(tool_calls)) return
-    for (const call of tool_calls) this.seen.text(argumentsText(call?.function?.arguments))
+    for (const call of tool_calls.filter(isObject)) {
+      const made = isObject(call.function) ? argumentsText(call.function.arguments) : ''
+      this.seen.text(made)
+      this.calls.set(call.index, made !== '' || this.calls.get(call.index) === true)
+    }
+  }
+
+  /** The contract: a call is a `tool_calls` ending, and its arguments are JSON, whatever the vendor says. */
+  private mend(text: string, choice: JsonObject): string {
+    if (readFinishReason(choice.finish_reason) === undefined) return dataFrame(text)
+    const silent = [...this.calls].filter(([, hasArguments]) => !hasArguments)
+    const filled = silent.map(([index]) => {
+      const delta = { tool_calls: [{ index, function: { arguments: '{}' } }] }
+      return dataFrame(editMembers(text, { choices: JSON.stringify([{ index: 0, delta, finish_reason: null }]) }))
+    })
+    this.calls.clear()
+    const isPlain = choice.finish_reason === 'stop'
+    const ending = isPlain ? replaceAt(text, [[['choices', 0, 'finish_reason'], '"tool_calls"']]) : text
+    return filled.join('') + dataFrame(ending)
   }
 }
 

@@ -17,6 +17,7 @@ import {
   text,
   texts,
 } from '../fields.ts'
+import { promptSize } from '../prompt.ts'
 import type { Bill } from '../protocol.ts'
 import { dataFrame } from '../sse.ts'
 
@@ -47,6 +48,7 @@ export function read(body: JsonObject, bodyText: string): Ask {
     includeUsage: optional(options?.include_usage, 'stream_options.include_usage', boolean) ?? false,
     showThinking: true,
     maxTokens: readMaxTokens(body),
+    promptSize: promptSize(bodyText),
     images,
   }
 }

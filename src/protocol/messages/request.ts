@@ -14,7 +14,7 @@ import { isObject } from '../fields.ts'
 import { IMAGE_OMITTED } from '../images.ts'
 import { editMembers, editMessages, elements, member, RawJson, rawAt, root, stringify } from '../json.ts'
 import { legalToolId, legalUserId } from '../names.ts'
-import type { EncodedRequest, JsonEmulation, Target } from '../protocol.ts'
+import type { EncodedRequest, Target } from '../protocol.ts'
 
 const TOOL_ID_LENGTH_MAX = 64
 /** Neither an empty message nor an empty text is legal in this dialect. */
@@ -205,23 +205,18 @@ const asText = (value: unknown): string | undefined => (typeof value === 'string
 
 /** The dialect has no plain JSON mode: a tool that must be called has a JSON input. */
 const OUTPUT_TOOL = 'structured_output'
-const JSON_INSTRUCTION = 'Reply with one JSON object and nothing else.'
 
 export function encodeRequest(turn: Turn, target: Target): EncodedRequest {
-  const emulation = emulate(turn)
-  const tools = emulation?.by === 'tool' ? [outputTool(turn.output)] : turn.tools
-  const toolChoice: ToolChoice | undefined =
-    emulation?.by === 'tool' ? { type: 'tool', name: OUTPUT_TOOL } : turn.toolChoice
+  const { tools, toolChoice, outputTool } = offer(turn)
   const maxTokens = Math.min(target.maxTokens ?? target.maxOutputTokens, target.maxOutputTokens)
   const isForced = toolChoice?.type === 'tool' || toolChoice?.type === 'required'
   const thinking = isForced ? undefined : encodeThinking(turn.effort, maxTokens, target)
   const thinks = thinking?.type === 'enabled'
-  const system = emulation?.by === 'instruction' ? [...turn.system, instruction(turn.output)] : turn.system
   const stops = turn.stop.filter(stop => stop.trim() !== '')
   const body = {
     model: target.model,
     max_tokens: maxTokens,
-    system: system.length > 0 ? system.join('\n') : undefined,
+    system: turn.system.length > 0 ? turn.system.join('\n') : undefined,
     messages: encodeMessages(turn.messages),
     tools: tools.length > 0 ? tools.map(encodeTool) : undefined,
     tool_choice: tools.length > 0 ? encodeToolChoice(toolChoice, turn.parallelTools) : undefined,
@@ -233,23 +228,20 @@ export function encodeRequest(turn: Turn, target: Target): EncodedRequest {
     metadata: turn.user ? { user_id: legalUserId(turn.user) } : undefined,
     stream: turn.stream,
   }
-  return { body: stringify(body), dropped: [], ...(emulation ? { emulation } : {}) }
+  return { body: stringify(body), dropped: [], ...(outputTool === undefined ? {} : { outputTool }) }
 }
 
-function emulate(turn: Turn): JsonEmulation | undefined {
-  if (turn.output.type === 'text') return undefined
-  return turn.tools.length === 0 ? { by: 'tool', tool: OUTPUT_TOOL } : { by: 'instruction' }
-}
+type Offer = Pick<Turn, 'tools' | 'toolChoice'> & { readonly outputTool?: string }
 
-function outputTool(output: OutputFormat): Tool {
+/** The tools of a turn, and the one that gives a JSON answer. The model must call one of them, so it cannot but answer. */
+function offer({ tools, toolChoice, output }: Turn): Offer {
+  if (output.type === 'text' || toolChoice?.type === 'tool') return { tools, toolChoice }
   const schema = output.type === 'schema' ? output.schema : { type: 'object', additionalProperties: true }
-  return { name: OUTPUT_TOOL, description: 'Gives the answer as a JSON object.', schema }
+  const json: Tool = { name: OUTPUT_TOOL, description: 'Gives the answer as a JSON object.', schema }
+  const others = toolChoice?.type === 'none' ? [] : tools
+  const choice: ToolChoice = others.length > 0 ? { type: 'required' } : { type: 'tool', name: OUTPUT_TOOL }
+  return { tools: [json, ...others], toolChoice: choice, outputTool: OUTPUT_TOOL }
 }
-
-const instruction = (output: OutputFormat): string =>
-  output.type === 'schema'
-    ? `${JSON_INSTRUCTION} It follows this schema: ${JSON.stringify(output.schema)}`
-    : JSON_INSTRUCTION
 
 const BUDGETS: Record<Exclude<Effort, 'none'>, number> = { low: 1024, medium: 4096, high: 16384 }
 /** The dialect's own vendor refuses smaller budgets. */

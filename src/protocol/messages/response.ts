@@ -24,11 +24,15 @@ export function editBody(text: string, view: View): Answer {
   if (usage) seen.report(usage)
   else for (const event of decodeBody(text)) seen.event(event)
   const shown = view.showThinking ? {} : { content: withoutThinking(text, content) }
+  // The contract: a call is a `tool_use` ending, whatever the vendor says.
+  const hasCalls = content.some(({ type }) => type === 'tool_use')
+  const ending = hasCalls && seen.reason === 'stop' ? { stop_reason: '"tool_use"' } : {}
   return {
     seen,
     render: bill =>
       editMembers(text, {
         ...shown,
+        ...ending,
         id: JSON.stringify(view.id),
         model: JSON.stringify(view.model),
         usage: JSON.stringify({ ...(isObject(body.usage) ? body.usage : {}), ...writeUsage(bill) }),

@@ -4,7 +4,7 @@ import type { Block, FinishReason, TurnEvent } from '../../core/turn.ts'
 import type { Usage } from '../../core/usage.ts'
 import { AnswerWriter, parseAnswer, truncated } from '../answer.ts'
 import { isObject } from '../fields.ts'
-import { rawAt, root } from '../json.ts'
+import { editMembers, rawAt, root } from '../json.ts'
 import { legalToolId } from '../names.ts'
 import type { AnswerStream, Bill, StreamDecoder, StreamEncoder, View } from '../protocol.ts'
 import { type Frame, namedFrame } from '../sse.ts'
@@ -26,7 +26,8 @@ interface Event {
 function parseEvent(frame: Frame): Event | undefined {
   if (frame.data.trim() === '[DONE]') return undefined
   const payload = parseAnswer(frame.data)
-  return { type: typeof payload.type === 'string' ? payload.type : frame.event, payload }
+  const type = typeof payload.type === 'string' ? payload.type : frame.event
+  return type === '' ? undefined : { type, payload }
 }
 
 const part = (payload: JsonObject, key: string): JsonObject => {
@@ -42,7 +43,9 @@ class MessagesStreamEditor implements AnswerStream {
   done = false
   private readonly view: View
   private started = false
-  private ending: JsonObject = {}
+  private hasCalls = false
+  private ending = '{"type":"message_delta","delta":{}}'
+  private usage: JsonObject = {}
   /** Indexes of blocks that are hidden; those behind them move up. */
   private readonly hidden = new Set<unknown>()
 
@@ -56,17 +59,17 @@ class MessagesStreamEditor implements AnswerStream {
     const { type, payload } = event
     switch (type) {
       case 'message_start':
-        return this.start(payload)
+        return this.start(payload, frame.data)
       case 'content_block_start':
-        if (!this.view.showThinking && isThinking(payload.content_block)) this.hidden.add(payload.index)
-        return this.block(type, payload, frame)
+        this.open(payload)
+        return this.block(type, payload, frame.data)
       case 'content_block_delta':
         this.observe(part(payload, 'delta'))
-        return this.block(type, payload, frame)
+        return this.block(type, payload, frame.data)
       case 'content_block_stop':
-        return this.block(type, payload, frame)
+        return this.block(type, payload, frame.data)
       case 'message_delta':
-        this.finish(payload)
+        this.finish(payload, frame.data)
         return ''
       case 'message_stop':
         this.done = true
@@ -82,27 +85,46 @@ class MessagesStreamEditor implements AnswerStream {
   }
 
   close(bill: Bill): string {
-    const usage = { ...part(this.ending, 'usage'), ...writeUsage(bill) }
-    const stop = { stop_reason: STOP_REASONS[this.seen.reason ?? 'stop'], stop_sequence: null }
-    const delta = { ...stop, ...part(this.ending, 'delta') }
-    return write({ ...this.ending, type: 'message_delta', delta, usage }) + STOP
+    const { stop_sequence, stop_reason } = part(JSON.parse(this.ending), 'delta')
+    const isPlain = typeof stop_reason !== 'string' || readStopReason(stop_reason) === 'stop'
+    const delta = editMembers(rawAt(this.ending, root(this.ending), 'delta') ?? '{}', {
+      // The contract: a call is a `tool_use` ending, whatever the vendor says.
+      ...(isPlain ? { stop_reason: JSON.stringify(STOP_REASONS[this.reason()]) } : {}),
+      ...(stop_sequence === undefined ? { stop_sequence: 'null' } : {}),
+    })
+    const usage = JSON.stringify({ ...this.usage, ...writeUsage(bill) })
+    return namedFrame('message_delta', editMembers(this.ending, { type: '"message_delta"', delta, usage })) + STOP
   }
 
-  private start(payload: JsonObject): string {
+  private reason(): FinishReason {
+    const { reason = 'stop' } = this.seen
+    return this.hasCalls && reason === 'stop' ? 'tool-calls' : reason
+  }
+
+  private start(payload: JsonObject, data: string): string {
     if (this.started) return ''
     this.started = true
     const message = part(payload, 'message')
     this.seen.usage = readUsage(message.usage)
     const usage = { input_tokens: this.view.promptEstimate, output_tokens: 0, ...part(message, 'usage') }
-    const { id, model } = this.view
-    return write({ ...payload, type: 'message_start', message: { ...message, id, model, usage } })
+    const edited = editMembers(rawAt(data, root(data), 'message') ?? '{}', {
+      id: JSON.stringify(this.view.id),
+      model: JSON.stringify(this.view.model),
+      usage: JSON.stringify(usage),
+    })
+    return namedFrame('message_start', editMembers(data, { type: '"message_start"', message: edited }))
   }
 
-  private block(type: string, payload: JsonObject, frame: Frame): string {
-    if (this.hidden.size === 0) return namedFrame(type, frame.data)
+  private open({ index, content_block }: JsonObject): void {
+    if (!this.view.showThinking && isThinking(content_block)) this.hidden.add(index)
+    this.hasCalls ||= isObject(content_block) && content_block.type === 'tool_use'
+  }
+
+  private block(type: string, payload: JsonObject, data: string): string {
+    if (this.hidden.size === 0) return namedFrame(type, data)
     if (this.hidden.has(payload.index)) return ''
     const before = [...this.hidden].filter(index => Number(index) < Number(payload.index)).length
-    return write({ ...payload, type, index: Number(payload.index) - before })
+    return namedFrame(type, editMembers(data, { index: String(Number(payload.index) - before) }))
   }
 
   private observe({ text, thinking, partial_json }: JsonObject): void {
@@ -110,10 +132,11 @@ class MessagesStreamEditor implements AnswerStream {
     if (typeof piece === 'string') this.seen.text(piece)
   }
 
-  private finish(payload: JsonObject): void {
-    this.ending = { ...this.ending, ...payload }
+  private finish(payload: JsonObject, data: string): void {
+    this.ending = data
     this.seen.reason = readStopReason(part(payload, 'delta').stop_reason) ?? this.seen.reason
     if (!isObject(payload.usage)) return
+    this.usage = payload.usage
     const usage = readUsage(payload.usage, this.seen.usage)
     if (usage) this.seen.report(usage)
   }

@@ -17,6 +17,7 @@ import {
   requiredMessages,
   text,
 } from '../fields.ts'
+import { promptSize } from '../prompt.ts'
 import type { Bill } from '../protocol.ts'
 import { namedFrame } from '../sse.ts'
 
@@ -48,6 +49,7 @@ export function read(body: JsonObject, bodyText: string): Ask {
     includeUsage: true,
     showThinking: thinking !== undefined && thinking.type !== 'disabled',
     maxTokens,
+    promptSize: promptSize(bodyText),
     images,
   }
 }
