@@ -203,7 +203,7 @@ const WIRE: { readonly [K in FailureKind]: Row<K> } = {
     status: 403,
     code: 'pre_consume_token_quota_failed',
     message: `token quota is not enough, token remain quota: ${quota(remaining)}, need quota: ${quota(needed)}`,
-    hint: "This key's cap is reached; raise or remove it (PATCH /api/keys/{id}). A top-up does not help.",
+    hint: "This key's cap is reached: raise or remove it (PATCH /api/keys/{id}), a top-up does not help.",
   }),
   'upstream-auth': () => ({
     ...PASSING,

@@ -1,6 +1,6 @@
 import type { Ask } from '../core/ask.ts'
 import type { Channel, Model } from '../core/catalog.ts'
-import { asGatewayError, GatewayError } from '../core/failure.ts'
+import { asGatewayError, type Failure, GatewayError } from '../core/failure.ts'
 import { newHex } from '../core/ids.ts'
 import { formatDollars } from '../core/money.ts'
 import { count, countPrompt } from '../metering/count.ts'
@@ -48,7 +48,7 @@ export async function relay(relay: Relay): Promise<Reply> {
     // A caller who leaves has had the prompt read for it; every other failure here produced nothing.
     if (call.signal.aborted) await settlement.charge(countPrompt(relay.promptEstimate), failure)
     else await settlement.release(failure)
-    throw withoutVendorNames(failure, relay)
+    throw new GatewayError(concealer(relay)(failure.failure), failure.cause)
   }
 }
 
@@ -113,6 +113,7 @@ async function streamed(relay: Relay, upstream: UpstreamReply, headers: Record<s
     protocol,
     requestId: call.requestId,
     promptEstimate,
+    conceal: concealer(relay),
   })
   return { headers, body: await watched.open() }
 }
@@ -128,10 +129,19 @@ function viewOf({ ask, model, call, promptEstimate }: Relay): View {
   }
 }
 
-/** A vendor's complaint may quote the name it knows the model by; the caller knows another. */
-function withoutVendorNames(error: GatewayError, { model, channel }: Relay): GatewayError {
-  const { failure } = error
-  const vendorName = channel.models.get(model.id)
-  if (failure.kind !== 'upstream-invalid-request' || vendorName === undefined) return error
-  return new GatewayError({ ...failure, message: failure.message.replaceAll(vendorName, model.id) })
+/** A vendor's complaint may quote the name it knows the model by, or our credential. */
+function concealer({ model, channel }: Relay): (failure: Failure) => Failure {
+  const vendorName = channel.models.get(model.id) ?? model.id
+  const conceal = (text: string) =>
+    channel.apiKeys.reduce((clean, key) => clean.replaceAll(key, '[key]'), text).replaceAll(vendorName, model.id)
+  return failure => {
+    switch (failure.kind) {
+      case 'upstream-invalid-request':
+        return { ...failure, message: conceal(failure.message) }
+      case 'upstream-error':
+        return { ...failure, problem: conceal(failure.problem) }
+      default:
+        return failure
+    }
+  }
 }

@@ -1,4 +1,4 @@
-import { asGatewayError, GatewayError } from '../core/failure.ts'
+import { asGatewayError, type Failure, GatewayError } from '../core/failure.ts'
 import { count } from '../metering/count.ts'
 import type { AnswerStream, Protocol } from '../protocol/protocol.ts'
 import { SseReader } from '../protocol/sse.ts'
@@ -12,6 +12,8 @@ export interface Watched {
   readonly protocol: Protocol
   readonly requestId: string
   readonly promptEstimate: number
+  /** Takes what only the upstream knows out of a failure. */
+  readonly conceal: (failure: Failure) => Failure
 }
 
 /** Proxies and agents give up on a silent connection; this is well below the shortest limit in use. */
@@ -27,7 +29,6 @@ export class WatchedStream {
   private readonly parts: Watched
   private readonly frames = new SseReader()
   private keepalive: ReturnType<typeof setInterval> | undefined
-  private isSilent = false
   private broken: GatewayError | undefined
   private ended = false
 
@@ -58,15 +59,14 @@ export class WatchedStream {
     this.keepalive = setInterval(() => {
       // A caller who does not read needs no sign of life; it would only pile up.
       const isWaiting = controller.desiredSize === 0
-      if (this.isSilent && isWaiting) controller.enqueue(utf8.encode(this.parts.protocol.keepalive))
-      this.isSilent = true
+      if (isWaiting) controller.enqueue(utf8.encode(this.parts.protocol.keepalive))
     }, KEEPALIVE_MS)
   }
 
   private async pull(controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> {
     const text = await this.next().catch(error => this.fail(error))
-    this.isSilent = false
     if (this.ended) clearInterval(this.keepalive)
+    else this.keepalive?.refresh()
     try {
       controller.enqueue(utf8.encode(text))
       if (this.ended) controller.close()
@@ -112,11 +112,11 @@ export class WatchedStream {
 
   /** After the first byte there is no status left: the failure becomes the dialect's error frame. */
   private async fail(error: unknown): Promise<string> {
-    const { protocol, requestId } = this.parts
+    const { protocol, requestId, conceal } = this.parts
     const failure = asGatewayError(error)
     this.ended = true
     await this.chargeRelayed(failure)
-    return protocol.errorFrames(failure.failure, requestId)
+    return protocol.errorFrames(conceal(failure.failure), requestId)
   }
 
   private async clientGone(): Promise<void> {

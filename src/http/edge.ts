@@ -80,9 +80,7 @@ export async function handle(request: Request, deps: EdgeDeps): Promise<Response
     return withoutBody(await handle(asGet, deps))
   }
   if (path === '/api' || path.startsWith('/api/')) return administer(request, path.slice(4), deps)
-  if (request.method === 'GET' && path.startsWith('/health/')) return health(path, deps)
-  if (request.method === 'GET' && path === '/metrics')
-    return new Response(deps.metrics.expose(), { headers: METRICS_TYPE })
+  if (path.startsWith('/health/') || path === '/metrics') return inspect(request.method, path, deps)
   if (request.method === 'OPTIONS' && request.headers.has('access-control-request-method')) return preflight(request)
   return visit(request, path, deps)
 }
@@ -155,14 +153,21 @@ function adminFailure(error: unknown, log: Log): AdminReply {
   return { status, body: { error: { code: code || error.failure.kind, message } } }
 }
 
-const METRICS_TYPE = { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' }
-
-function health(path: string, { isReady }: EdgeDeps): Response {
-  if (path === '/health/live') return Response.json({ status: 'ok' })
-  if (path !== '/health/ready')
-    return Response.json({ error: { code: 'not_found', message: 'no such check' } }, { status: 404 })
-  return isReady() ? Response.json({ status: 'ok' }) : Response.json({ status: 'stopping' }, { status: 503 })
+/** For load balancers and Prometheus: no credential, no secret, and nothing for browsers. */
+function inspect(method: string, path: string, { isReady, metrics }: EdgeDeps): Response {
+  switch (method === 'GET' && path) {
+    case '/health/live':
+      return Response.json({ status: 'ok' })
+    case '/health/ready':
+      return isReady() ? Response.json({ status: 'ok' }) : Response.json({ status: 'stopping' }, { status: 503 })
+    case '/metrics':
+      return new Response(metrics.expose(), { headers: METRICS_TYPE })
+    default:
+      return Response.json({ error: { code: 'not_found', message: `no ${method} ${path}` } }, { status: 404 })
+  }
 }
+
+const METRICS_TYPE = { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' }
 
 function decodeModelId(text: string): string {
   try {

@@ -1,8 +1,6 @@
 import { expect, test } from 'bun:test'
-import { mkdtempSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { startDuet } from '../support/duet.ts'
+import { newFolder, startDuet } from '../support/duet.ts'
 import { CHAT, framesOf, MESSAGES, user } from '../support/http.ts'
 
 const ask = (content: string) =>
@@ -64,7 +62,7 @@ test('streams that outlast the limit are kept alive, then cut with an error fram
 }, 45_000)
 
 test('SIGTERM to npm start reaches the server', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'duet-test-'))
+  const folder = newFolder()
   const env = { PATH: process.env.PATH ?? '', HOME: folder, DUET_PORT: '0', DUET_DATA: join(folder, 'data') }
   const npm = Bun.spawn(['npm', 'start'], { cwd: join(import.meta.dir, '../..'), env, stdout: 'pipe', stderr: 'pipe' })
   let printed = ''

@@ -40,19 +40,9 @@ export const ADMIN_TOKEN = 'duet-admin-token-of-the-tests'
 export type JsonBody = any
 
 export async function startDuet(options: DuetOptions = {}): Promise<Duet> {
-  const folder = options.folder ?? mkdtempSync(join(tmpdir(), 'duet-test-'))
-  if (options.config !== undefined) writeFileSync(join(folder, 'duet.yaml'), options.config)
-  // Nothing of the machine's own environment: a vendor's key in there would make a channel.
-  const env = {
-    PATH: process.env.PATH ?? '',
-    HOME: folder,
-    DUET_PORT: '0',
-    DUET_DATA: join(folder, 'data'),
-    DUET_ADMIN_TOKEN: ADMIN_TOKEN,
-    DUET_BOOTSTRAP_KEY: KEY,
-    ...options.env,
-  }
-  const child = Bun.spawn([join(ROOT, 'bin/duet'), 'start'], { cwd: folder, env, stdout: 'pipe', stderr: 'pipe' })
+  const folder = options.folder ?? newFolder()
+  const env = { DUET_ADMIN_TOKEN: ADMIN_TOKEN, DUET_BOOTSTRAP_KEY: KEY, ...options.env }
+  const child = spawnDuet(folder, { ...options, env })
   let printed = ''
   const collect = async (stream: ReadableStream<Uint8Array>) => {
     const decoder = new TextDecoder()
@@ -64,8 +54,8 @@ export async function startDuet(options: DuetOptions = {}): Promise<Duet> {
   return {
     url,
     base: `${url}/v1`,
-    key: options.env?.DUET_BOOTSTRAP_KEY ?? KEY,
-    adminToken: options.env?.DUET_ADMIN_TOKEN ?? ADMIN_TOKEN,
+    key: env.DUET_BOOTSTRAP_KEY,
+    adminToken: env.DUET_ADMIN_TOKEN,
     folder,
     pid: child.pid,
     output: () => printed,
@@ -80,21 +70,40 @@ export async function startDuet(options: DuetOptions = {}): Promise<Duet> {
 
 /** For tests that expect the start to fail: what was printed, and the exit code. */
 export async function failToStart(options: DuetOptions): Promise<{ code: number; output: string }> {
-  const folder = mkdtempSync(join(tmpdir(), 'duet-test-'))
-  if (options.config !== undefined) writeFileSync(join(folder, 'duet.yaml'), options.config)
-  const env = {
-    PATH: process.env.PATH ?? '',
-    HOME: folder,
-    DUET_PORT: '0',
-    DUET_DATA: join(folder, 'data'),
-    ...options.env,
-  }
-  const child = Bun.spawn([join(ROOT, 'bin/duet'), 'start'], { cwd: folder, env, stdout: 'pipe', stderr: 'pipe' })
+  const child = spawnDuet(newFolder(), options)
   const timer = setTimeout(() => child.kill('SIGKILL'), START_MS_MAX)
   const [out, err] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()])
   clearTimeout(timer)
-  rmSync(folder, { recursive: true, force: true })
   return { code: await child.exited, output: out + err }
+}
+
+const folders: string[] = []
+const children: { kill(signal: NodeJS.Signals): void }[] = []
+
+/** A folder that is gone when the tests are over. */
+export function newFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'duet-test-'))
+  folders.push(folder)
+  return folder
+}
+
+/** Ends what a failed test left running, and removes every folder. */
+export function cleanUp(): void {
+  for (const child of children) child.kill('SIGKILL')
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true })
+}
+
+function spawnDuet(folder: string, { config, env }: DuetOptions) {
+  if (config !== undefined) writeFileSync(join(folder, 'duet.yaml'), config)
+  const child = Bun.spawn([join(ROOT, 'bin/duet'), 'start'], {
+    cwd: folder,
+    // Nothing of the machine's own environment: a vendor's key in there would make a channel.
+    env: { PATH: process.env.PATH ?? '', HOME: folder, DUET_PORT: '0', DUET_DATA: join(folder, 'data'), ...env },
+    stdout: 'pipe',
+    stderr: 'pipe',
+  })
+  children.push(child)
+  return child
 }
 
 async function callAdmin(url: string, method: string, path: string, body?: unknown) {

@@ -33,6 +33,7 @@ class ChatStreamEditor implements AnswerStream {
   private readonly view: View
   private readonly identity: MemberEdits
   private created: unknown
+  private begun = false
   private usage: JsonObject = {}
   /** Calls by their index, and whether any text of their arguments has come. */
   private readonly calls = new Map<unknown, boolean>()
@@ -49,6 +50,7 @@ class ChatStreamEditor implements AnswerStream {
 
   push(frame: Frame): string {
     if (isDone(frame)) {
+      if (!this.begun) throw truncated()
       this.done = true
       return ''
     }
@@ -58,6 +60,7 @@ class ChatStreamEditor implements AnswerStream {
     const choice = firstChoice(chunk)
     if (!choice && chunk.usage) return ''
     if (choice) this.observe(choice)
+    this.begun ||= choice !== undefined
     const text = editMembers(frame.data, this.identity)
     return choice && this.calls.size > 0 ? this.mend(text, choice) : dataFrame(text)
   }
@@ -132,13 +135,17 @@ class ChatStreamDecoder implements StreamDecoder {
   private readonly held: { type: 'text' | 'thinking'; text: string }[] = []
   private active: Call | undefined
   private opened = 0
+  private begun = false
   private reason: FinishReason | undefined
   private refused = false
   private stopSequence: string | undefined
   private usage: Usage | undefined
 
   push(frame: Frame): readonly TurnEvent[] {
-    if (isDone(frame)) return this.finish()
+    if (isDone(frame)) {
+      if (!this.begun) throw truncated()
+      return this.finish()
+    }
     const chunk = parseAnswer(frame.data)
     this.usage = readUsage(chunk.usage) ?? this.usage
     const choice = firstChoice(chunk)
@@ -153,6 +160,7 @@ class ChatStreamDecoder implements StreamDecoder {
   }
 
   private choice(choice: JsonObject): void {
+    this.begun = true
     this.answer.start(this.usage)
     if (isObject(choice.delta)) this.delta(choice.delta)
     this.reason = finishReason(choice) ?? this.reason
@@ -234,7 +242,6 @@ class ChatStreamDecoder implements StreamDecoder {
 
   private finish(): readonly TurnEvent[] {
     this.done = true
-    this.answer.start(this.usage)
     if (this.active) this.flush(this.active)
     while (this.opened < this.calls.length) {
       const call = this.calls[this.opened] as Call
