@@ -52,7 +52,7 @@ export async function startApp(config: Config, write: (text: string) => void): P
   const flights = new Flights()
   const listening = listen(config, {
     gateway: { keys: store, ledger, flights, clock, catalog: () => catalog },
-    admin: { directory: store, ledger, clock, hashSecret, adminToken },
+    admin: { directory: store, ledger, clock, hashSecret, adminToken, catalog: () => catalog },
     log,
     metrics: new Metrics(VERSION),
     isReady: () => true,

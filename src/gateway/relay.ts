@@ -102,7 +102,7 @@ function moneyHeaders({ bill, balance, keyRemaining }: Charged): Record<string, 
 }
 
 async function streamed(relay: Relay, upstream: UpstreamReply, headers: Record<string, string>): Promise<Reply> {
-  const { call, ask, pair, settlement, promptEstimate } = relay
+  const { call, ask, pair, settlement, flight, promptEstimate } = relay
   const view = viewOf(relay)
   const answer = upstream.isStream ? pair.stream(view) : pair.bodyAsStream(await upstream.text(), view)
   const protocol: Protocol = PROTOCOLS[ask.protocol]
@@ -113,6 +113,7 @@ async function streamed(relay: Relay, upstream: UpstreamReply, headers: Record<s
     protocol,
     requestId: call.requestId,
     promptEstimate,
+    cut: flight.abort.signal,
     conceal: concealer(relay),
   })
   return { headers, body: await watched.open() }

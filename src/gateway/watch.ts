@@ -12,6 +12,8 @@ export interface Watched {
   readonly protocol: Protocol
   readonly requestId: string
   readonly promptEstimate: number
+  /** Aborted with the failure when the caller leaves or the gateway stops. */
+  readonly cut: AbortSignal
   /** Takes what only the upstream knows out of a failure. */
   readonly conceal: (failure: Failure) => Failure
 }
@@ -34,6 +36,8 @@ export class WatchedStream {
 
   constructor(parts: Watched) {
     this.parts = parts
+    // A caller may leave when nobody reads: before the answer is on its way, or while it waits to be fetched.
+    parts.cut.addEventListener('abort', () => this.cut(), { once: true })
   }
 
   /** Reads up to the first text for the caller: a failure before it can still be answered with its status. */
@@ -95,6 +99,7 @@ export class WatchedStream {
       for (const frame of chunk ? this.frames.push(chunk) : this.frames.end()) {
         if (!answer.done) text += answer.push(frame)
       }
+      if (answer.done || !chunk) text += answer.end()
     } catch (error) {
       this.broken = asGatewayError(error)
     }
@@ -103,11 +108,10 @@ export class WatchedStream {
 
   private async finish(): Promise<string> {
     const { answer, upstream, settlement, promptEstimate } = this.parts
-    const text = answer.end()
     upstream.release()
     const { bill } = await settlement.charge(count(answer.seen, promptEstimate))
     this.ended = true
-    return text + answer.close(bill)
+    return answer.close(bill)
   }
 
   /** After the first byte there is no status left: the failure becomes the dialect's error frame. */
@@ -119,9 +123,15 @@ export class WatchedStream {
     return protocol.errorFrames(conceal(failure.failure), requestId)
   }
 
-  private async clientGone(): Promise<void> {
+  private clientGone(): Promise<void> {
     this.ended = true
-    await this.chargeRelayed(new GatewayError({ kind: 'client-gone' }))
+    return this.chargeRelayed(new GatewayError({ kind: 'client-gone' }))
+  }
+
+  /** A finished stream lets go of its upstream too; only a failure as reason means that it was cut. */
+  private cut(): void {
+    const { reason } = this.parts.cut
+    if (reason instanceof GatewayError) this.chargeRelayed(reason)
   }
 
   /** What was made is paid for, however the stream ended. */

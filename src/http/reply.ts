@@ -10,7 +10,7 @@ const OPEN_TO_BROWSERS = {
 
 const JSON_TYPE = { 'content-type': 'application/json' }
 const STREAM_TYPE = {
-  'content-type': 'text/event-stream; charset=utf-8',
+  'content-type': 'text/event-stream',
   'cache-control': 'no-cache',
   // Proxies that collect a response before sending it on make a stream useless.
   'x-accel-buffering': 'no',

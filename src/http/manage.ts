@@ -1,0 +1,45 @@
+import type { AdminDeps, AdminReply } from '../admin/api.ts'
+import { GatewayError, wireOf } from '../core/failure.ts'
+import type { Log } from '../telemetry/log.ts'
+import { type BodyLimits, readBody } from './body.ts'
+import { bearerOf } from './credential.ts'
+
+export interface ManageDeps {
+  readonly admin: AdminDeps
+  readonly log: Log
+}
+
+const BODY: BodyLimits = { bytesMax: 1024 * 1024, secondsMax: 10 }
+
+/** The management API at the edge; `path` is what follows `/api`. */
+export async function administer(request: Request, path: string, { admin, log }: ManageDeps): Promise<Response> {
+  // Loaded with its schemas when an operator calls for the first time: a start does not wait for it.
+  const { manage } = await import('../admin/api.ts')
+  try {
+    const call = {
+      method: request.method,
+      path: path.replace(/\/+$/, ''),
+      query: new URL(request.url).searchParams,
+      token: bearerOf(request.headers),
+      text: () => readBody(request, BODY),
+    }
+    return respond(await manage(call, admin))
+  } catch (error) {
+    return respond(failed(error, log))
+  }
+}
+
+function respond({ status, body }: AdminReply): Response {
+  const headers = { 'content-type': 'application/json', 'cache-control': 'no-store' }
+  return new Response(body === undefined ? null : JSON.stringify(body), { status, headers })
+}
+
+/** The limits of bodies are shared with the gateway, and so are the words for exceeding them. */
+function failed(error: unknown, log: Log): AdminReply {
+  if (!(error instanceof GatewayError)) {
+    log.error('internal error', { error })
+    return { status: 500, body: { error: { code: 'internal_error', message: 'Internal error' } } }
+  }
+  const { status, code, message } = wireOf(error.failure)
+  return { status, body: { error: { code: code || error.failure.kind, message } } }
+}
