@@ -44,7 +44,6 @@ export async function startApp(config: Config, write: (text: string) => void): P
   const abandoned = await store.releaseAbandoned(clock())
   if (abandoned > 0) log.info('released holds of an interrupted run', { holds: abandoned })
 
-  const firstKey = await createFirstAccount(store, ledger, config, clock)
   const { adminToken, adminTokenPath } = findAdminToken(config)
   const sandbox = new SandboxChannels()
   let catalog = await buildCatalog(loaded, sandbox)
@@ -55,8 +54,10 @@ export async function startApp(config: Config, write: (text: string) => void): P
     admin: { directory: store, ledger, clock, hashSecret, adminToken, catalog: () => catalog },
     log,
     metrics: new Metrics(VERSION),
-    isReady: () => true,
   })
+
+  // After the port is ours: a start that fails must not leave an account behind whose key nobody has seen.
+  const firstKey = await createFirstAccount(store, ledger, config, clock)
 
   return {
     url: listening.url,
@@ -153,5 +154,6 @@ const sandboxChannel = (protocol: Channel['protocol'], baseUrl: string, models: 
   groups: ['default'],
   timeouts: { connectMs: 5_000, firstByteMs: 60_000, idleMs: 60_000 },
   maxTokensField: 'max_tokens',
+  withheld: [],
   replyHeaders: { 'x-duet-sandbox': 'true' },
 })

@@ -6,6 +6,9 @@ import type { AccountView, EntryView, List } from './contract.ts'
 import { conflict, notFound, unprocessable } from './failure.ts'
 import { NEW_ACCOUNT, read, readPage, TOP_UP } from './input.ts'
 
+/** A billion dollars: sums stay far from the limits of a 64-bit column. */
+const BALANCE_MAX = 1_000_000_000n * 1_000_000_000n
+
 export interface AccountsDeps {
   readonly directory: Directory
   readonly ledger: Ledger
@@ -44,6 +47,7 @@ export async function topUp(
 ): Promise<{ readonly applied: boolean; readonly entry: EntryView & { account: AccountView } }> {
   const { amount, source, note } = read(TOP_UP, body)
   const account = await findAccount(id, directory)
+  if (account.balance + amount > BALANCE_MAX) throw unprocessable('amount: the balance would be too large', 'amount')
   const request = { accountId: account.id, amount, source: source ?? `auto-${newHex(10)}`, note: note ?? undefined }
   const outcome = await ledger.topUp({ ...request, at: clock() })
   if (!outcome) throw notFound(`account ${id}`)

@@ -104,6 +104,7 @@ function loadFromEnvironment(env: Environment): LoadedCatalog {
     groups: ['default'],
     timeouts: DEFAULT_TIMEOUTS,
     maxTokensField: preset.maxTokensField ?? ('max_tokens' as const),
+    withheld: preset.withheld ?? [],
     replyHeaders: {},
   }))
   const notes = found.map(({ vendor, variable }) => `channel ${vendor} made from ${variable}`)

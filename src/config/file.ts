@@ -40,6 +40,7 @@ export function readCatalogFile(text: string, env: Environment): CatalogParts {
   )
   for (const [alias, id] of aliases) {
     if (!models.some(model => model.id === id)) faults.push(`aliases.${alias}: there is no model ${id}`)
+    if (models.some(model => model.id === alias)) faults.push(`aliases.${alias}: is the name of a model`)
   }
   if (faults.length > 0) throw new ConfigError(faults)
   return { models, channels, aliases }
@@ -135,6 +136,7 @@ function toChannel(entry: ChannelEntry, place: Place & { readonly models: readon
       idleMs: idle ?? DEFAULT_TIMEOUTS.idleMs,
     },
     maxTokensField: preset?.maxTokensField ?? 'max_tokens',
+    withheld: preset?.withheld ?? [],
     replyHeaders: {},
   }
 }

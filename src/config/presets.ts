@@ -13,6 +13,8 @@ export interface Preset {
   /** Which vendors of the catalog it serves; `all` for resellers, which know models by their catalog id. */
   readonly serves: readonly string[] | 'all'
   readonly maxTokensField?: 'max_tokens' | 'max_completion_tokens'
+  /** Fields by which a caller could choose another model, or a dearer way to it. */
+  readonly withheld?: readonly string[]
   /** Servers on one's own machine want no key. */
   readonly keyless?: true
 }
@@ -36,6 +38,7 @@ export const PRESETS: Readonly<Record<string, Preset>> = {
     baseUrl: 'https://openrouter.ai/api/v1',
     variables: ['OPENROUTER_API_KEY'],
     serves: 'all',
+    withheld: ['models', 'route', 'provider', 'preset', 'plugins'],
   },
   deepseek: {
     protocol: 'chat',

@@ -8,7 +8,25 @@ const duration = z
   .transform(text => Number.parseInt(text, 10) * ({ ms: 1, s: 1_000, m: 60_000 }[text.replace(/\d+/, '')] ?? 1))
   .refine(ms => ms > 0 && ms <= 3_600_000, 'must be between 1ms and 60m')
 
-const dollars = z.number().min(0).max(1_000_000)
+/** A value from the environment is text; where a number or a switch belongs, it is read as one. */
+const fromText = (value: unknown): unknown => {
+  if (value === 'true' || value === 'false') return value === 'true'
+  return typeof value === 'string' && /^-?\d+(\.\d+)?$/.test(value) ? Number(value) : value
+}
+
+const number = z.preprocess(fromText, z.number())
+const integer = z.preprocess(fromText, z.int())
+const count = z.preprocess(fromText, z.int().min(1))
+const flag = z.preprocess(fromText, z.boolean())
+
+const dollars = z.preprocess(
+  fromText,
+  z
+    .number()
+    .min(0)
+    .max(1_000_000)
+    .refine(price => price === 0 || price >= 1e-9, 'is too small to be counted; prices have at most nine decimals'),
+)
 
 const price = z.strictObject({
   input: dollars,
@@ -22,16 +40,17 @@ const model = z.strictObject({
   name: z.string().min(1).optional(),
   description: z.string().optional(),
   price,
-  context_length: z.int().min(1).default(128_000),
-  max_output_tokens: z.int().min(1).default(8_192),
+  context_length: count.default(128_000),
+  max_output_tokens: count.default(8_192),
   images: z.enum(['ignore', 'reject', 'forward']).default('ignore'),
-  recommended: z.boolean().default(false),
-  reasoning: z.boolean().default(false),
+  recommended: flag.default(false),
+  reasoning: flag.default(false),
 })
 
 const baseUrl = z
   .url({ protocol: /^https?$/, error: 'must be an http or https address' })
   .refine(text => !URL.canParse(text) || new URL(text).username === '', 'must not hold a credential; use api_key')
+  .refine(text => !/[?#]/.test(text), 'must not have a query or a fragment: paths are appended to it')
 
 const apiKey = z
   .string()
@@ -46,8 +65,8 @@ const channel = z.strictObject({
   api_key: apiKey.optional(),
   api_keys: z.array(apiKey).min(1).optional(),
   models: z.union([z.record(z.string(), z.string().min(1)), z.array(z.string())]).optional(),
-  priority: z.int().default(0),
-  weight: z.number().positive().default(1),
+  priority: integer.default(0),
+  weight: number.refine(weight => weight > 0, 'must be above zero').default(1),
   groups: z.array(z.string().min(1)).min(1).default(['default']),
   timeout: z
     .strictObject({ connect: duration.optional(), first_byte: duration.optional(), idle: duration.optional() })

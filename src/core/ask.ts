@@ -31,6 +31,8 @@ export interface Ask {
   /** Thinking blocks are shown on messages only to those who asked; chat always has `reasoning_content`. */
   readonly showThinking: boolean
   readonly maxTokens: number | undefined
+  /** How many answers are asked for, each of them up to the limit. */
+  readonly choices: number
   /** Of all that the model reads, images included. */
   readonly promptSize: TextSize
   readonly images: readonly ImagePlace[]

@@ -39,6 +39,8 @@ export interface Channel {
   readonly groups: readonly string[]
   readonly timeouts: ChannelTimeouts
   readonly maxTokensField: 'max_tokens' | 'max_completion_tokens'
+  /** Fields that callers may not pass on, because they would choose another model than the one that is billed. */
+  readonly withheld: readonly string[]
   /** Added to every answer from this upstream, e.g. to mark what a sandbox made up. */
   readonly replyHeaders: Readonly<Record<string, string>>
 }

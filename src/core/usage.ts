@@ -15,6 +15,11 @@ export const NO_USAGE: Usage = { input: 0, cacheRead: 0, cacheWrite: 0, output: 
 /** All tokens that were read, cached or not: what chat calls `prompt_tokens`. */
 export const promptTokens = (usage: Usage): number => usage.input + usage.cacheRead + usage.cacheWrite
 
-/** Vendors leave counters out, send null, or send nonsense: all of that counts as none. */
-export const tokenCount = (value: unknown): number =>
-  Number.isSafeInteger(value) && (value as number) > 0 ? (value as number) : 0
+/** Far above any context there is: a larger number is a mistake that must not reach a bill. */
+const TOKENS_MAX = 1_000_000_000
+
+/** Vendors leave counters out, send null, or send nonsense: all of that is no count. */
+export function tokenCount(value: unknown): number | undefined {
+  const isCount = Number.isSafeInteger(value) && (value as number) >= 0 && (value as number) <= TOKENS_MAX
+  return isCount ? (value as number) : undefined
+}

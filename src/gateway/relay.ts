@@ -4,8 +4,9 @@ import { asGatewayError, type Failure, GatewayError } from '../core/failure.ts'
 import { newHex } from '../core/ids.ts'
 import { formatDollars } from '../core/money.ts'
 import { count, countPrompt } from '../metering/count.ts'
+import { asAnswerFailure } from '../protocol/answer.ts'
 import { droppedNames } from '../protocol/names.ts'
-import type { EncodedRequest, Protocol, View } from '../protocol/protocol.ts'
+import type { EncodedRequest, Protocol, Target, View } from '../protocol/protocol.ts'
 import { PROTOCOLS } from '../protocol/protocols.ts'
 import { callUpstream, type UpstreamReply } from '../upstream/client.ts'
 import type { Flight } from './flights.ts'
@@ -44,7 +45,8 @@ export async function relay(relay: Relay): Promise<Reply> {
     const headers = replyHeaders(relay, request.dropped)
     return relay.ask.stream ? await streamed(relay, upstream, headers) : await whole(relay, upstream, headers)
   } catch (error) {
-    const failure = asGatewayError(error)
+    const failure = asAnswerFailure(error)
+    relay.flight.abort.abort()
     // A caller who leaves has had the prompt read for it; every other failure here produced nothing.
     if (call.signal.aborted) await settlement.charge(countPrompt(relay.promptEstimate), failure)
     else await settlement.release(failure)
@@ -53,13 +55,17 @@ export async function relay(relay: Relay): Promise<Reply> {
 }
 
 function encode({ call, ask, model, channel, pair, maxTokens }: Relay): EncodedRequest {
-  const request = pair.request({
-    model: channel.models.get(model.id) ?? model.id,
-    maxTokens,
-    maxTokensField: channel.maxTokensField,
-    maxOutputTokens: model.maxOutputTokens,
-    reasoning: model.reasoning,
-  })
+  const request = requestTo(
+    {
+      model: channel.models.get(model.id) ?? model.id,
+      maxTokens,
+      maxTokensField: channel.maxTokensField,
+      maxOutputTokens: model.maxOutputTokens,
+      reasoning: model.reasoning,
+      withheld: channel.withheld,
+    },
+    pair,
+  )
   const dropped = droppedNames(ask.droppedImages ? ['image', ...request.dropped] : request.dropped)
   if (dropped.length > 0 && call.headers.get('x-duet-strict') === 'true') {
     throw new GatewayError({ kind: 'translation-lossy', dropped })
@@ -67,12 +73,21 @@ function encode({ call, ask, model, channel, pair, maxTokens }: Relay): EncodedR
   return { ...request, dropped }
 }
 
+/** What goes wrong here is wrong with the request, not with an answer. */
+function requestTo(target: Target, pair: Pair): EncodedRequest {
+  try {
+    return pair.request(target)
+  } catch (error) {
+    throw asGatewayError(error)
+  }
+}
+
 async function send({ call, flight, channel, ask }: Relay, { body }: EncodedRequest): Promise<UpstreamReply> {
   const protocol = PROTOCOLS[channel.protocol]
   return callUpstream({
     url: `${channel.baseUrl}${protocol.path}`,
     headers: {
-      ...protocol.upstreamHeaders(channel.apiKeys[0]),
+      ...protocol.upstreamHeaders(anyOf(channel.apiKeys)),
       ...(ask.protocol === channel.protocol ? protocol.forwardedHeaders(call.headers) : {}),
     },
     body,
@@ -80,6 +95,9 @@ async function send({ call, flight, channel, ask }: Relay, { body }: EncodedRequ
     abort: flight.abort,
   })
 }
+
+/** Several keys of one channel share its calls evenly. */
+const anyOf = (keys: readonly string[]): string | undefined => keys[Math.floor(Math.random() * keys.length)]
 
 function replyHeaders({ channel }: Relay, dropped: readonly string[]): Record<string, string> {
   return { ...channel.replyHeaders, ...(dropped.length > 0 ? { 'x-duet-dropped': dropped.join(',') } : {}) }
@@ -116,7 +134,7 @@ async function streamed(relay: Relay, upstream: UpstreamReply, headers: Record<s
     cut: flight.abort.signal,
     conceal: concealer(relay),
   })
-  return { headers, body: await watched.open() }
+  return { headers, body: await watched.open(), ended: settlement.ended }
 }
 
 function viewOf({ ask, model, call, promptEstimate }: Relay): View {

@@ -20,11 +20,15 @@ export interface Reserve {
 export function reserve(ask: Ask, model: Model, promptEstimate: number): Reserve {
   const limit = Math.min(ask.maxTokens ?? model.maxOutputTokens, model.maxOutputTokens)
   const window = ask.stream ? Math.min(limit, STREAM_WINDOW_TOKENS) : limit
-  const priceOf = (output: number) => cost({ ...NO_USAGE, input: promptEstimate, output }, model.price)
+  const priceOf = (output: number) =>
+    cost({ ...NO_USAGE, input: promptEstimate, output: output * ask.choices }, model.price)
   const most = priceOf(window)
   return {
     most,
     least: priceOf(Math.min(window, WORTHWHILE_TOKENS)),
-    maxTokens: held => (held < most ? Math.max(1, affordableOutput(held, priceOf(0), model.price)) : ask.maxTokens),
+    maxTokens: held => {
+      if (held >= most) return ask.maxTokens
+      return Math.max(1, Math.floor(affordableOutput(held, priceOf(0), model.price) / ask.choices))
+    },
   }
 }

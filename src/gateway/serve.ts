@@ -30,6 +30,8 @@ export interface Call {
 export interface Reply {
   readonly headers: Readonly<Record<string, string>>
   readonly body: string | ReadableStream<Uint8Array>
+  /** Set where the answer goes on after its first byte: resolves with the failure that ended it, if one did. */
+  readonly ended?: Promise<GatewayError | undefined>
 }
 
 export interface Gateway {

@@ -35,6 +35,9 @@ export class Settlement {
   private readonly ledger: Ledger
   private readonly clock: () => number
   private readonly onSettled: () => void
+  /** Resolves when the request is over, with the failure that ended it, if one did. */
+  readonly ended: Promise<GatewayError | undefined>
+  private readonly end: (failure: GatewayError | undefined) => void
   private firstByteMs: number | undefined
   private settled: Promise<Charged> | undefined
 
@@ -43,6 +46,9 @@ export class Settlement {
     this.ledger = ledger
     this.clock = clock
     this.onSettled = settled
+    const { promise, resolve } = Promise.withResolvers<GatewayError | undefined>()
+    this.ended = promise
+    this.end = resolve
   }
 
   firstByte(): void {
@@ -51,7 +57,10 @@ export class Settlement {
 
   /** Charges what was counted. */
   charge(counted: Counted, failure?: GatewayError): Promise<Charged> {
-    this.settled ??= this.settle(counted, failure ? wireOf(failure.failure).code : 'ok').finally(this.onSettled)
+    this.settled ??= this.settle(counted, failure ? wireOf(failure.failure).code : 'ok').finally(() => {
+      this.onSettled()
+      this.end(failure)
+    })
     return this.settled
   }
 

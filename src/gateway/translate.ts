@@ -45,8 +45,14 @@ class TranslatedStream implements AnswerStream {
     return this.decoder.done
   }
 
+  get isComplete(): boolean {
+    return this.decoder.isComplete
+  }
+
   push(frame: Frame): string {
-    return this.encode(this.decoder.push(frame))
+    const text = this.encode(this.decoder.push(frame))
+    this.seen.usage = this.decoder.usage ?? this.seen.usage
+    return text
   }
 
   end(): string {

@@ -1,5 +1,6 @@
 import { asGatewayError, type Failure, GatewayError } from '../core/failure.ts'
 import { count } from '../metering/count.ts'
+import { asAnswerFailure } from '../protocol/answer.ts'
 import type { AnswerStream, Protocol } from '../protocol/protocol.ts'
 import { SseReader } from '../protocol/sse.ts'
 import type { UpstreamReply } from '../upstream/client.ts'
@@ -21,6 +22,9 @@ export interface Watched {
 /** Proxies and agents give up on a silent connection; this is well below the shortest limit in use. */
 const KEEPALIVE_MS = 10_000
 
+/** Some servers keep the connection open after an answer and never send its end mark. */
+const END_MARK_MS_MAX = 2_000
+
 const utf8 = new TextEncoder()
 
 /**
@@ -36,14 +40,14 @@ export class WatchedStream {
 
   constructor(parts: Watched) {
     this.parts = parts
-    // A caller may leave when nobody reads: before the answer is on its way, or while it waits to be fetched.
-    parts.cut.addEventListener('abort', () => this.cut(), { once: true })
   }
 
   /** Reads up to the first text for the caller: a failure before it can still be answered with its status. */
   async open(): Promise<ReadableStream<Uint8Array>> {
     const first = await this.next()
     this.parts.settlement.firstByte()
+    // A caller may leave when nobody reads: before the answer is on its way, or while it waits to be fetched.
+    this.parts.cut.addEventListener('abort', () => this.cut(), { once: true })
     return new ReadableStream<Uint8Array>(
       {
         start: controller => this.begin(controller, first),
@@ -84,11 +88,16 @@ export class WatchedStream {
     const { upstream, answer } = this.parts
     for (;;) {
       if (this.broken) throw this.broken
-      const chunk = await upstream.next()
+      const chunk = answer.isComplete ? await this.rest() : await upstream.next()
       const text = this.convert(chunk)
       if (!this.broken && (answer.done || !chunk)) return text + (await this.finish())
       if (text !== '') return text
     }
+  }
+
+  /** Of an answer that is complete only its end mark can be missing: a silence, or a broken line, stands for it. */
+  private rest(): Promise<Uint8Array | undefined> {
+    return this.parts.upstream.next(END_MARK_MS_MAX).catch(() => undefined)
   }
 
   /** What came before a broken frame is delivered, wherever the bytes were cut; the failure comes after it. */
@@ -101,7 +110,7 @@ export class WatchedStream {
       }
       if (answer.done || !chunk) text += answer.end()
     } catch (error) {
-      this.broken = asGatewayError(error)
+      this.broken = asAnswerFailure(error)
     }
     return text
   }
@@ -128,10 +137,12 @@ export class WatchedStream {
     return this.chargeRelayed(new GatewayError({ kind: 'client-gone' }))
   }
 
-  /** A finished stream lets go of its upstream too; only a failure as reason means that it was cut. */
+  /** The signal also ends finished and overdue calls; only these two reasons come when nobody may be reading. */
   private cut(): void {
     const { reason } = this.parts.cut
-    if (reason instanceof GatewayError) this.chargeRelayed(reason)
+    if (!(reason instanceof GatewayError)) return
+    const { kind } = reason.failure
+    if (kind === 'client-gone' || kind === 'shutting-down') this.chargeRelayed(reason)
   }
 
   /** What was made is paid for, however the stream ended. */

@@ -1,6 +1,6 @@
 import { type InspectDeps, inspect } from './inspect.ts'
 import { administer, type ManageDeps } from './manage.ts'
-import { pathOf } from './path.ts'
+import { addressOf } from './path.ts'
 import { preflight, withoutBody } from './reply.ts'
 import { type RouteDeps, visit } from './routes.ts'
 
@@ -8,13 +8,16 @@ export type EdgeDeps = RouteDeps & ManageDeps & InspectDeps
 
 /** Every request of the outside world comes in here. */
 export async function handle(request: Request, deps: EdgeDeps): Promise<Response> {
-  const path = pathOf(request.url)
-  if (request.method === 'HEAD') {
-    const asGet = new Request(request.url, { method: 'GET', headers: request.headers })
-    return withoutBody(await handle(asGet, deps))
-  }
-  if (path === '/api' || path.startsWith('/api/')) return administer(request, path.slice(4), deps)
+  if (request.method === 'HEAD') return withoutBody(await handle(asGet(request), deps))
+  const address = addressOf(request.url)
+  const { path } = address
+  if (path === '/api' || path.startsWith('/api/')) return administer(request, address, deps)
   if (path.startsWith('/health/') || path === '/metrics') return inspect(request.method, path, deps)
   if (request.method === 'OPTIONS' && request.headers.has('access-control-request-method')) return preflight(request)
   return visit(request, path, deps)
+}
+
+/** The same question, for those who want the headers of its answer only. */
+function asGet({ url, headers }: Request): Request {
+  return new Request(url.startsWith('/') ? `http://localhost${url}` : url, { headers })
 }

@@ -3,6 +3,7 @@ import { GatewayError, wireOf } from '../core/failure.ts'
 import type { Log } from '../telemetry/log.ts'
 import { type BodyLimits, readBody } from './body.ts'
 import { bearerOf } from './credential.ts'
+import { type Address, withoutTrailingSlashes } from './path.ts'
 
 export interface ManageDeps {
   readonly admin: AdminDeps
@@ -11,15 +12,15 @@ export interface ManageDeps {
 
 const BODY: BodyLimits = { bytesMax: 1024 * 1024, secondsMax: 10 }
 
-/** The management API at the edge; `path` is what follows `/api`. */
-export async function administer(request: Request, path: string, { admin, log }: ManageDeps): Promise<Response> {
+/** The management API at the edge. */
+export async function administer(request: Request, address: Address, { admin, log }: ManageDeps): Promise<Response> {
   // Loaded with its schemas when an operator calls for the first time: a start does not wait for it.
   const { manage } = await import('../admin/api.ts')
   try {
     const call = {
       method: request.method,
-      path: path.replace(/\/+$/, ''),
-      query: new URL(request.url).searchParams,
+      path: withoutTrailingSlashes(address.path.slice('/api'.length)),
+      query: address.query,
       token: bearerOf(request.headers),
       text: () => readBody(request, BODY),
     }

@@ -5,13 +5,26 @@
 export function routePath(pathname: string): string {
   let path = pathname
   while (path === '/v1' || path.startsWith('/v1/')) path = path.slice(3)
-  while (path.endsWith('/')) path = path.slice(0, -1)
-  return path
+  return withoutTrailingSlashes(path)
 }
 
-/** The path of a URL without the query, as it was requested: `new URL` would resolve dots and decode. */
-export function pathOf(url: string): string {
-  const start = url.indexOf('/', url.indexOf('://') + 3)
+/** A loop, because the obvious pattern takes quadratic time on a path of many slashes. */
+export function withoutTrailingSlashes(path: string): string {
+  let end = path.length
+  while (path[end - 1] === '/') end--
+  return path.slice(0, end)
+}
+
+export interface Address {
+  readonly path: string
+  readonly query: URLSearchParams
+}
+
+/** Path and query as they were requested. A request without a valid `Host` (HTTP/1.0) comes without an origin. */
+export function addressOf(url: string): Address {
+  const start = url.startsWith('/') ? 0 : url.indexOf('/', url.indexOf('://') + 3)
   const end = url.indexOf('?', start)
-  return end === -1 ? url.slice(start) : url.slice(start, end)
+  return end === -1
+    ? { path: url.slice(start), query: new URLSearchParams() }
+    : { path: url.slice(start, end), query: new URLSearchParams(url.slice(end)) }
 }

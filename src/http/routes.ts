@@ -16,6 +16,8 @@ export interface RouteDeps {
   readonly gateway: Gateway
   readonly log: Log
   readonly metrics: Metrics
+  /** False while a stopping gateway takes no new work. */
+  readonly isReady: () => boolean
 }
 
 /** Agents send long conversations; nobody sends more than this in earnest. */
@@ -70,37 +72,55 @@ function handlerOf(method: string, route: string): Handler | undefined {
 
 /** What callers of the two protocols may ask for; every failure of theirs goes out here. */
 export async function visit(request: Request, path: string, deps: RouteDeps): Promise<Response> {
-  const { gateway, log, metrics } = deps
   const route = routePath(path)
   const protocol = PROTOCOLS[route === '/messages' || route.startsWith('/messages/') ? 'messages' : 'chat']
-  const startedAt = gateway.clock()
   const call: Call = {
     requestId: newRequestId(),
-    startedAt,
+    startedAt: deps.gateway.clock(),
     secret: credentialOf(request.headers, protocol.name),
     headers: request.headers,
     signal: request.signal,
     text: () => readBody(request, BODY),
   }
-  let status = 200
-  let code = 'ok'
+  const visit: Visit = { request, call, path, route, protocol }
   try {
     const handler = handlerOf(request.method, route)
     if (!handler) throw new GatewayError({ kind: 'route-unknown', method: request.method, path })
-    return answer(await handler({ request, call, path, route, protocol }, deps), call.requestId)
+    if (!deps.isReady()) throw new GatewayError({ kind: 'shutting-down' })
+    const reply = await handler(visit, deps)
+    if (reply.ended) reply.ended.then(failed => report(visit, { status: 200, failed }, deps))
+    else report(visit, { status: 200 }, deps)
+    return answer(reply, call.requestId)
   } catch (error) {
     const failed = asGatewayError(error)
-    const wire = wireOf(failed.failure)
-    status = wire.status
-    code = wire.code || failed.failure.kind
-    if (failed.failure.kind === 'internal')
-      log.error('internal error', { request_id: call.requestId, error: failed.cause })
+    report(visit, { status: wireOf(failed.failure).status, failed }, deps)
     return refuse(failed.failure, { requestId: call.requestId, protocol })
-  } finally {
-    const duration_ms = gateway.clock() - startedAt
-    log.info('request', { request_id: call.requestId, method: request.method, path, status, code, duration_ms })
-    metrics.request({ protocol: protocol.name, status, code })
   }
+}
+
+/** A path is whatever somebody typed; the log needs its beginning. */
+const LOGGED_PATH_CHARACTERS_MAX = 200
+
+/** One line and one count for every request, when it is over. */
+function report(
+  { request, call, path, protocol }: Visit,
+  { status, failed }: { status: number; failed?: GatewayError | undefined },
+  { gateway, log, metrics }: RouteDeps,
+): void {
+  const code = failed ? wireOf(failed.failure).code || failed.failure.kind : 'ok'
+  metrics.request({ protocol: protocol.name, status, code })
+  const line = {
+    request_id: call.requestId,
+    method: request.method,
+    path: path.slice(0, LOGGED_PATH_CHARACTERS_MAX),
+    status,
+    code,
+    duration_ms: gateway.clock() - call.startedAt,
+  }
+  // A cause is a fault of ours or of an upstream, for the operator to see; callers' own mistakes have none to tell.
+  const isOurs = status >= 500 || status === 200
+  if (failed?.cause !== undefined && isOurs) log.error('request', { ...line, error: failed.cause })
+  else log.info('request', line)
 }
 
 function decodeModelId(text: string): string {

@@ -1,8 +1,5 @@
 import type { Server } from 'bun'
-import { newRequestId } from '../core/ids.ts'
-import { PROTOCOLS } from '../protocol/protocols.ts'
 import { type EdgeDeps, handle } from './edge.ts'
-import { refuse } from './reply.ts'
 
 export interface Listening {
   readonly url: string
@@ -16,8 +13,14 @@ const DRAIN_POLL_MS = 20
 /** After the cut, what remains is writing error frames and settlements. */
 const CUT_GRACE_MS = 5_000
 
-export function listen({ host, port }: { readonly host: string; readonly port: number }, deps: EdgeDeps): Listening {
+interface Place {
+  readonly host: string
+  readonly port: number
+}
+
+export function listen({ host, port }: Place, deps: Omit<EdgeDeps, 'isReady'>): Listening {
   let isDraining = false
+  const edge: EdgeDeps = { ...deps, isReady: () => !isDraining }
   const server = Bun.serve({
     hostname: host,
     port,
@@ -25,10 +28,9 @@ export function listen({ host, port }: { readonly host: string; readonly port: n
     // Ours is enforced on the decoded body, after the credential was checked.
     maxRequestBodySize: Number.MAX_SAFE_INTEGER,
     async fetch(request, server) {
-      if (isDraining) return refuseDraining()
       // Time limits are ours while a request is under way: a long thought is silent for minutes.
       server.timeout(request, 0)
-      const response = await handle(request, { ...deps, isReady: () => deps.isReady() && !isDraining })
+      const response = await handle(request, edge)
       // A stream is never silent that long; an idle connection is.
       server.timeout(request, IDLE_SECONDS_MAX)
       return response
@@ -37,8 +39,8 @@ export function listen({ host, port }: { readonly host: string; readonly port: n
   return {
     url: server.url.origin,
     async drain(limitMs, cut) {
+      // The door stays open for health checks, which tell load balancers to go elsewhere; new work is refused.
       isDraining = true
-      server.stop()
       await settled(server, limitMs)
       cut()
       await settled(server, CUT_GRACE_MS)
@@ -51,10 +53,4 @@ async function settled(server: Server<undefined>, limitMs: number): Promise<void
   for (let waited = 0; server.pendingRequests > 0 && waited < limitMs; waited += DRAIN_POLL_MS) {
     await Bun.sleep(DRAIN_POLL_MS)
   }
-}
-
-function refuseDraining(): Response {
-  const response = refuse({ kind: 'shutting-down' }, { requestId: newRequestId(), protocol: PROTOCOLS.chat })
-  response.headers.set('connection', 'close')
-  return response
 }

@@ -89,7 +89,10 @@ export class Ledger {
         resolve(outcomes[place] as LedgerOutcome)
       })
     } catch (cause) {
-      for (const { reject } of batch) reject(new GatewayError({ kind: 'ledger-unavailable' }, cause))
+      // One operation that cannot be written must not take its neighbours with it.
+      const [only] = batch
+      if (batch.length > 1) for (const waiting of batch) await this.commit([waiting])
+      else only?.reject(new GatewayError({ kind: 'ledger-unavailable' }, cause))
     }
   }
 }

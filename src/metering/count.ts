@@ -1,5 +1,5 @@
 import type { Seen } from '../core/seen.ts'
-import { NO_USAGE, type Usage, type UsageSource } from '../core/usage.ts'
+import { NO_USAGE, promptTokens, type Usage, type UsageSource } from '../core/usage.ts'
 import { estimateTokens } from './estimate.ts'
 
 export interface Counted {
@@ -7,12 +7,23 @@ export interface Counted {
   readonly source: UsageSource
 }
 
-/** The upstream's numbers where it gave them; else our own count of what was relayed, and never less than that. */
+/**
+ * The upstream's numbers where it gave them, our own count of what was relayed where it did not. A report of nothing
+ * for something that was there is no report, and one that was still growing is never taken for less than was relayed.
+ */
 export function count(seen: Seen, promptEstimate: number): Counted {
-  if (seen.usage && seen.reported) return { usage: seen.usage, source: 'upstream' }
   const relayed = estimateTokens(seen)
-  const known = seen.usage ?? { ...NO_USAGE, input: promptEstimate }
-  return { usage: { ...known, output: Math.max(known.output, relayed) }, source: 'counted' }
+  const reported = seen.usage ?? NO_USAGE
+  const isFinal = seen.reported && (reported.output > 0 || relayed === 0)
+  const hasPrompt = promptTokens(reported) > 0
+  return {
+    usage: {
+      ...reported,
+      input: hasPrompt ? reported.input : promptEstimate,
+      output: isFinal ? reported.output : Math.max(reported.output, relayed),
+    },
+    source: isFinal && hasPrompt ? 'upstream' : 'counted',
+  }
 }
 
 /** Nothing came back: the prompt was sent, and that is all that is known. */

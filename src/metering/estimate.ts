@@ -11,13 +11,13 @@ const TOKENS_PER_IMAGE = 1_000
  * prompt, on the path of every request.
  */
 export function estimateTokens({ characters, bytes }: TextSize): number {
-  const wide = Math.min(characters, (bytes - characters) / 2)
+  const wide = Math.max(0, Math.min(characters, (bytes - characters) / 2))
   return Math.ceil((characters - wide) / CHARACTERS_PER_TOKEN + wide)
 }
 
 /** Everything that the model reads, tools and all; only the encodings of images are not text. */
 export function estimatePrompt({ promptSize: { characters, bytes }, images }: Ask): number {
   const encoded = images.reduce((sum, image) => sum + image.characters, 0)
-  const tokens = estimateTokens({ characters: characters - encoded, bytes: bytes - encoded })
+  const tokens = estimateTokens({ characters: Math.max(0, characters - encoded), bytes: Math.max(0, bytes - encoded) })
   return tokens + images.length * TOKENS_PER_IMAGE
 }

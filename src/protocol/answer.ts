@@ -1,5 +1,6 @@
 import type { JsonObject } from '../core/ask.ts'
-import { GatewayError } from '../core/failure.ts'
+import { asGatewayError, GatewayError } from '../core/failure.ts'
+import { newHex } from '../core/ids.ts'
 import { scrub } from '../core/scrub.ts'
 import type { FinishReason, TurnEvent } from '../core/turn.ts'
 import type { Usage } from '../core/usage.ts'
@@ -32,7 +33,11 @@ export class AnswerWriter {
     this.close()
     this.toolCalls++
     this.open = 'tool-call'
-    this.events.push({ type: 'open', block: { type: 'tool-call', id, name } })
+    // A call must be answerable: an id that the vendor left out is made up, a new one each time.
+    this.events.push({
+      type: 'open',
+      block: { type: 'tool-call', id: id || `call_${newHex(12)}`, name: name || 'unknown' },
+    })
   }
 
   delta(text: string): void {
@@ -79,11 +84,15 @@ export function parseAnswer(text: string): JsonObject {
 export const malformed = (cause?: unknown): GatewayError =>
   new GatewayError({ kind: 'upstream-error', problem: 'The upstream sent a malformed answer' }, cause)
 
+/** A stack that ran out while an answer was read: nested deeper than anything sensible. */
+export const asAnswerFailure = (error: unknown): GatewayError =>
+  error instanceof RangeError ? malformed(error) : asGatewayError(error)
+
 /** A stream that stops without its ending is a failure, never a short answer. */
 export const truncated = (): GatewayError =>
   new GatewayError({ kind: 'upstream-error', problem: 'The upstream stream ended before completion' })
 
-function reportedError(error: unknown): GatewayError {
+export function reportedError(error: unknown): GatewayError {
   const message = isObject(error) ? error.message : error
   const said = typeof message === 'string' && message !== '' ? `: ${scrub(message)}` : ''
   return new GatewayError({ kind: 'upstream-error', problem: `The upstream reported an error${said}` })

@@ -31,9 +31,10 @@ const CLOSE_BRACE = 0x7d
 const OPEN_BRACKET = 0x5b
 const CLOSE_BRACKET = 0x5d
 
-/** The members of the object that starts at `at`. */
+/** The members of the object that starts at `at`; none of anything else. */
 export function members(text: string, at: number): Member[] {
   const found: Member[] = []
+  if (text[at] !== '{') return found
   let cursor = skipSpace(text, at + 1)
   while (text[cursor] !== '}') {
     const keyStart = cursor
@@ -48,9 +49,10 @@ export function members(text: string, at: number): Member[] {
 
 const keyName = (quoted: string): string => (quoted.includes('\\') ? JSON.parse(quoted) : quoted.slice(1, -1))
 
-/** The elements of the array that starts at `at`. */
+/** The elements of the array that starts at `at`; none of anything else. */
 export function elements(text: string, at: number): Span[] {
   const found: Span[] = []
+  if (text[at] !== '[') return found
   let cursor = skipSpace(text, at + 1)
   while (text[cursor] !== ']') {
     const end = valueEnd(text, cursor)
@@ -97,6 +99,12 @@ export function rawAt(text: string, at: number, ...path: Path): string | undefin
   return span && rawText(text, span)
 }
 
+/** The text of a member that should be an object, `{}` where it is anything else. */
+export function rawObject(text: string, key: string): string {
+  const raw = rawAt(text, root(text), key)
+  return raw?.startsWith('{') ? raw : '{}'
+}
+
 /** The same text with another value at the end of each path that leads somewhere. */
 export function replaceAt(text: string, changes: readonly (readonly [path: Path, value: string])[]): string {
   const edits = changes.flatMap(([path, value]): Edit[] => {
@@ -124,6 +132,10 @@ export function editMembers(text: string, changes: MemberEdits): string {
     .map(([key, value]) => `${JSON.stringify(key)}:${value}`)
   return `{${[...kept, ...added].join(',')}}`
 }
+
+/** Members for `editMembers` from plain values. */
+export const jsonMembers = (values: Readonly<Record<string, unknown>>): MemberEdits =>
+  Object.fromEntries(Object.entries(values).map(([key, value]) => [key, JSON.stringify(value)]))
 
 export function applyEdits(text: string, edits: readonly Edit[]): string {
   let result = ''

@@ -33,6 +33,8 @@ export interface Target {
   readonly maxTokensField: 'max_tokens' | 'max_completion_tokens'
   readonly maxOutputTokens: number
   readonly reasoning: boolean
+  /** Fields that must not reach this upstream, whatever the caller says. */
+  readonly withheld: readonly string[]
 }
 
 export interface EncodedRequest {
@@ -53,6 +55,8 @@ export interface AnswerStream {
   readonly seen: Seen
   /** True after the upstream's own end mark; nothing behind it counts. */
   readonly done: boolean
+  /** The upstream has said why it stopped: only its end mark may be missing. */
+  readonly isComplete: boolean
   push(frame: Frame): string
   /** The upstream has closed: throws if it did so in the middle of an answer. */
   end(): string
@@ -62,6 +66,9 @@ export interface AnswerStream {
 
 export interface StreamDecoder {
   readonly done: boolean
+  readonly isComplete: boolean
+  /** The latest counters the upstream gave; until the finish they may lag behind. */
+  readonly usage: Usage | undefined
   push(frame: Frame): readonly TurnEvent[]
   end(): readonly TurnEvent[]
 }

@@ -16,7 +16,7 @@ const BODY_BYTES_MAX = 64 * 1024 * 1024
 /** An upstream that keeps a finished answer open longer than this loses its connection. */
 const RELEASE_MS_MAX = 1_000
 /** Enough of an error body to find its message. */
-const ERROR_BYTES_MAX = 64 * 1024
+const ERROR_BYTES_MAX = 1024 * 1024
 
 /** Calls an upstream; resolves at its headers, throws a failure for every refusal. */
 export async function callUpstream(request: UpstreamRequest): Promise<UpstreamReply> {
@@ -63,8 +63,8 @@ export class UpstreamReply {
   }
 
   /** The next bytes, undefined at the end. */
-  async next(): Promise<Uint8Array | undefined> {
-    this.watchdog.expect('silence', this.idleMs)
+  async next(limitMs = this.idleMs): Promise<Uint8Array | undefined> {
+    this.watchdog.expect('silence', limitMs)
     try {
       const read = await this.reader?.read()
       return read?.value

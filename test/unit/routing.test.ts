@@ -14,6 +14,7 @@ const channel = (name: string, priority: number, weight = 1): Channel => ({
   groups: ['default'],
   timeouts: { connectMs: 1, firstByteMs: 1, idleMs: 1 },
   maxTokensField: 'max_tokens',
+  withheld: [],
   replyHeaders: {},
 })
 

@@ -15,6 +15,7 @@ import { isObject } from '../fields.ts'
 import { editMembers, editMessages, type MemberEdits, rawAt, rawText, root, stringify } from '../json.ts'
 import { legalToolId, legalUserId } from '../names.ts'
 import type { EncodedRequest, Target } from '../protocol.ts'
+import { withheldMembers } from '../withhold.ts'
 
 /** Ids longer than this are refused by the dialect's own vendor. */
 const TOOL_ID_LENGTH_MAX = 40
@@ -30,7 +31,7 @@ export function editRequest(ask: Ask, target: Target): string {
     const options = rawAt(ask.text, root(ask.text), 'stream_options')
     changes.stream_options = editMembers(options?.startsWith('{') ? options : '{}', { include_usage: 'true' })
   }
-  return editMembers(text, { ...changes, ...limitEdits(ask, target) })
+  return editMembers(text, { ...withheldMembers(ask.body, target.withheld), ...changes, ...limitEdits(ask, target) })
 }
 
 /** The newer name of a role that every server of this dialect knows by its older one. */
@@ -62,10 +63,11 @@ const CARRIED = new Set(
 export function decodeRequest(ask: Ask): Turn {
   const { body } = ask
   // One answer is all the other dialect can give; a silent single choice would be a lie.
-  if (typeof body.n === 'number' && body.n > 1) throw invalid('n', 'must be 1 for this model')
+  if (ask.choices > 1) throw invalid('n', 'must be 1 for this model')
   const dropped = new Set(Object.keys(body).filter(key => !CARRIED.has(key) && body[key] !== null))
   const messages = body.messages as readonly JsonObject[]
   const { system, rest } = splitSystem(messages)
+  if ([...system, ...((body.tools ?? []) as JsonObject[])].some(hasCacheControl)) dropped.add('cache_control')
   return {
     system: system.map(contentText).filter(Boolean),
     messages: rest.flatMap(message => decodeMessage(message, dropped)),
@@ -90,6 +92,10 @@ function splitSystem(messages: readonly JsonObject[]): Record<'system' | 'rest',
   if (leading !== -1) return { system: messages.slice(0, leading), rest: messages.slice(leading) }
   return { system: messages.slice(0, -1), rest: [{ ...messages.at(-1), role: 'user' }] }
 }
+
+/** On a message, a tool, or a part of a message. */
+const hasCacheControl = ({ cache_control, content }: JsonObject): boolean =>
+  Boolean(cache_control) || (Array.isArray(content) && content.some(part => isObject(part) && part.cache_control))
 
 const isSystem = (message: JsonObject): boolean => message.role === 'system' || message.role === 'developer'
 
@@ -232,7 +238,11 @@ export function encodeRequest(turn: Turn, target: Target): EncodedRequest {
     stream: turn.stream,
     stream_options: turn.stream ? { include_usage: true } : undefined,
   }
-  return { body: stringify(body), dropped: turn.stop.length > STOPS_MAX ? ['stop_sequences'] : [] }
+  const dropped = [
+    ...(turn.stop.length > STOPS_MAX ? ['stop_sequences'] : []),
+    ...(turn.effort && turn.effort !== 'none' && !target.reasoning ? ['thinking'] : []),
+  ]
+  return { body: stringify(body), dropped }
 }
 
 function encodeMessage(message: TurnMessage): unknown[] {
@@ -285,7 +295,7 @@ function encodeAssistant(parts: readonly AssistantPart[]): unknown {
 function encodeTool({ name, description, schema }: Tool): unknown {
   return {
     type: 'function',
-    function: { name, description, parameters: { type: 'object', properties: {}, ...schema } },
+    function: { name, description, parameters: { properties: {}, ...schema, type: 'object' } },
   }
 }
 

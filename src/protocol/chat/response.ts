@@ -3,13 +3,13 @@ import { Seen } from '../../core/seen.ts'
 import type { TurnEvent } from '../../core/turn.ts'
 import { AnswerWriter, flatText, malformed, parseAnswer } from '../answer.ts'
 import { isObject } from '../fields.ts'
-import { editMembers, type Path, replaceAt } from '../json.ts'
+import { editMembers, jsonMembers, type Path, rawAt, rawObject, replaceAt, root } from '../json.ts'
 import type { Answer, View } from '../protocol.ts'
 import { FINISH_REASONS, readFinishReason, readUsage, writeUsage } from './wire.ts'
 
 // ── like pairs ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
-/** The upstream's own text with the named edits: id, model and the bill. */
+/** The upstream's own text with the named edits: id, model, the bill, and endings and arguments by the contract. */
 export function editBody(text: string, view: View): Answer {
   const body = parseAnswer(text)
   const { choice, message, reason } = firstChoice(body)
@@ -17,27 +17,39 @@ export function editBody(text: string, view: View): Answer {
   seen.reason = reason
   const usage = readUsage(body.usage)
   if (usage) seen.report(usage)
-  else for (const event of decodeBody(text)) seen.event(event)
+  if (!usage?.output) for (const said of (body.choices as unknown[]).map(saidIn)) seen.text(said)
   return {
     seen,
     render: bill =>
-      editMembers(replaceAt(text, callEdits(choice, message)), {
+      editMembers(mendChoice(text, choice, message), {
         id: JSON.stringify(`chatcmpl-${view.id}`),
         model: JSON.stringify(view.model),
-        usage: JSON.stringify({ ...(isObject(body.usage) ? body.usage : {}), ...writeUsage(bill) }),
+        usage: editMembers(rawObject(text, 'usage'), jsonMembers(writeUsage(bill))),
       }),
   }
 }
 
+/** All that a choice says, for the count where the upstream has none. */
+function saidIn(choice: unknown): string {
+  if (!isObject(choice) || !isObject(choice.message)) return ''
+  const { message } = choice
+  const made = toolCalls(message).map(call => call.arguments)
+  return [flatText(message.reasoning_content ?? message.reasoning), flatText(message.content), ...made].join('')
+}
+
 /** The contract: a call is a `tool_calls` ending, and its arguments are JSON, whatever the vendor says. */
-function callEdits(choice: JsonObject, message: JsonObject): [Path, string][] {
+function mendChoice(text: string, choice: JsonObject, message: JsonObject): string {
   const calls: unknown[] = Array.isArray(message.tool_calls) ? message.tool_calls : []
-  const edits = calls.flatMap((call, place): [Path, string][] => {
+  const filled = calls.flatMap((call, place): [Path, string][] => {
     const isSilent = isObject(call) && isObject(call.function) && call.function.arguments === ''
     return isSilent ? [[['choices', 0, 'message', 'tool_calls', place, 'function', 'arguments'], '"{}"']] : []
   })
-  const isPlain = calls.length > 0 && choice.finish_reason === 'stop'
-  return isPlain ? [...edits, [['choices', 0, 'finish_reason'], '"tool_calls"']] : edits
+  const mended = replaceAt(text, filled)
+  const isHonest = typeof choice.finish_reason === 'string' && !(choice.finish_reason === 'stop' && calls.length > 0)
+  if (isHonest) return mended
+  const ending = jsonMembers({ finish_reason: FINISH_REASONS[calls.length > 0 ? 'tool-calls' : 'stop'] })
+  const whole = rawAt(mended, root(mended), 'choices', 0) ?? '{}'
+  return replaceAt(mended, [[['choices', 0], editMembers(whole, ending)]])
 }
 
 function firstChoice(body: JsonObject) {
@@ -71,7 +83,7 @@ function toolCalls(message: JsonObject): { id: string; name: string; arguments: 
     if (!isObject(call) || !isObject(call.function)) return []
     const { name, arguments: made } = call.function
     const id = typeof call.id === 'string' ? call.id : ''
-    return [{ id, name: String(name ?? 'unknown'), arguments: argumentsText(made) }]
+    return [{ id, name: String(name ?? ''), arguments: argumentsText(made) }]
   })
 }
 

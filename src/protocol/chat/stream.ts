@@ -1,11 +1,21 @@
 import type { JsonObject } from '../../core/ask.ts'
-import { newHex } from '../../core/ids.ts'
 import { Seen } from '../../core/seen.ts'
 import type { Block, FinishReason, TurnEvent } from '../../core/turn.ts'
 import type { Usage } from '../../core/usage.ts'
 import { AnswerWriter, flatText, parseAnswer, truncated } from '../answer.ts'
 import { isObject } from '../fields.ts'
-import { editMembers, JsonProgress, type MemberEdits, replaceAt } from '../json.ts'
+import {
+  editMembers,
+  JsonProgress,
+  jsonMembers,
+  type MemberEdits,
+  RawJson,
+  rawAt,
+  rawObject,
+  replaceAt,
+  root,
+  stringify,
+} from '../json.ts'
 import type { AnswerStream, Bill, StreamDecoder, StreamEncoder, View } from '../protocol.ts'
 import { dataFrame, type Frame } from '../sse.ts'
 import { argumentsText } from './response.ts'
@@ -13,106 +23,146 @@ import { DONE, FINISH_REASONS, readFinishReason, readUsage, writeUsage } from '.
 
 const isDone = (frame: Frame): boolean => frame.data.trim() === '[DONE]'
 
-/** Other choices are ignored: one answer is all that was asked for. */
-function firstChoice(chunk: JsonObject): JsonObject | undefined {
-  if (!Array.isArray(chunk.choices)) return undefined
-  return chunk.choices.find(choice => isObject(choice) && (choice.index ?? 0) === 0)
-}
-
-function finishReason(choice: JsonObject): FinishReason | undefined {
-  if (choice.finish_reason === 'error' || choice.finish_reason === 'network_error') throw truncated()
-  return readFinishReason(choice.finish_reason)
-}
-
 // ── like pairs ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+/** One of the answers under way; a caller may have asked for several. */
+interface Choice {
+  /** Calls by their index, and whether any text of their arguments has come. */
+  readonly calls: Map<unknown, boolean>
+  reason: FinishReason | undefined
+}
 
 /** The upstream's own chunks with the named edits; its usage waits for the bill and is shown only to those who asked. */
 class ChatStreamEditor implements AnswerStream {
   readonly seen = new Seen()
   done = false
   private readonly view: View
-  private readonly identity: MemberEdits
+  private readonly choices = new Map<unknown, Choice>()
   private created: unknown
-  private begun = false
-  private usage: JsonObject = {}
-  /** Calls by their index, and whether any text of their arguments has come. */
-  private readonly calls = new Map<unknown, boolean>()
+  private usage = '{}'
 
   constructor(view: View) {
     this.view = view
     this.created = view.createdSeconds
-    this.identity = {
-      id: JSON.stringify(`chatcmpl-${view.id}`),
-      model: JSON.stringify(view.model),
-      usage: view.includeUsage ? 'null' : undefined,
-    }
+  }
+
+  get isComplete(): boolean {
+    return this.choices.size > 0 && this.choices.values().every(({ reason }) => reason !== undefined)
   }
 
   push(frame: Frame): string {
     if (isDone(frame)) {
-      if (!this.begun) throw truncated()
+      if (this.choices.size === 0) throw truncated()
       this.done = true
       return ''
     }
     const chunk = parseAnswer(frame.data)
     this.created = chunk.created ?? this.created
-    if (isObject(chunk.usage)) this.report(chunk.usage)
-    const choice = firstChoice(chunk)
-    if (!choice && chunk.usage) return ''
-    if (choice) this.observe(choice)
-    this.begun ||= choice !== undefined
-    const text = editMembers(frame.data, this.identity)
-    return choice && this.calls.size > 0 ? this.mend(text, choice) : dataFrame(text)
+    if (isObject(chunk.usage)) this.report(chunk.usage, frame.data)
+    // Official clients throw on a chunk whose choices are no list of objects; it could not say anything anyway.
+    if (!Array.isArray(chunk.choices) || !chunk.choices.every(isObject)) return ''
+    if (chunk.choices.length === 0 && chunk.usage) return ''
+    let before = ''
+    let text = editMembers(frame.data, this.identity(chunk))
+    chunk.choices.forEach((wire, place) => {
+      const choice = this.observe(wire)
+      before += this.fillSilentCalls(wire, choice)
+      text = mendChoice(text, place, { wire, hasCalls: choice.calls.size > 0 })
+    })
+    return before + dataFrame(text)
   }
 
   end(): string {
-    if (!this.done && this.seen.reason === undefined) throw truncated()
+    if (!this.done && !this.isComplete) throw truncated()
     return ''
   }
 
   close(bill: Bill): string {
-    if (!this.view.includeUsage) return DONE
-    const usage = { ...this.usage, ...writeUsage(bill) }
-    return dataFrame(JSON.stringify({ ...head(this.view), created: this.created, choices: [], usage })) + DONE
+    const endings = [...this.choices].map(([index, { calls, reason }]) => {
+      if (reason !== undefined) return ''
+      return this.chunk(index, {}, FINISH_REASONS[calls.size > 0 ? 'tool-calls' : 'stop'])
+    })
+    if (!this.view.includeUsage) return endings.join('') + DONE
+    const usage = new RawJson(editMembers(this.usage, jsonMembers(writeUsage(bill))))
+    return endings.join('') + dataFrame(stringify({ ...this.head(), choices: [], usage })) + DONE
   }
 
-  private report(usage: JsonObject): void {
-    this.usage = usage
+  private head() {
+    return { ...head(this.view), created: this.created }
+  }
+
+  private identity(chunk: JsonObject): MemberEdits {
+    const { id, model, object, created } = this.head()
+    return {
+      ...jsonMembers({ id, model }),
+      ...(chunk.object === undefined ? jsonMembers({ object }) : {}),
+      ...(chunk.created === undefined ? jsonMembers({ created }) : {}),
+      usage: this.view.includeUsage ? 'null' : undefined,
+    }
+  }
+
+  private chunk(index: unknown, delta: unknown, reason: string | null): string {
+    const choices = [{ index, delta, finish_reason: reason }]
+    return dataFrame(JSON.stringify({ ...this.head(), choices, ...(this.view.includeUsage ? { usage: null } : {}) }))
+  }
+
+  private report(usage: JsonObject, data: string): void {
+    this.usage = rawObject(data, 'usage')
     const counted = readUsage(usage)
     if (counted) this.seen.report(counted)
   }
 
-  private observe(choice: JsonObject): void {
-    this.seen.reason = finishReason(choice) ?? this.seen.reason
-    if (!isObject(choice.delta)) return
-    const { content, reasoning_content, reasoning, tool_calls } = choice.delta
+  private observe(wire: JsonObject): Choice {
+    const index = wire.index ?? 0
+    const choice = this.choices.get(index) ?? { calls: new Map(), reason: undefined }
+    this.choices.set(index, choice)
+    choice.reason = readFinishReason(wire.finish_reason) ?? choice.reason
+    this.seen.reason = choice.reason ?? this.seen.reason
+    if (!isObject(wire.delta)) return choice
+    const { content, reasoning_content, reasoning, tool_calls } = wire.delta
     this.seen.text(flatText(content) + flatText(reasoning_content ?? reasoning))
-    if (!Array.isArray(tool_calls)) return
+    if (!Array.isArray(tool_calls)) return choice
     for (const call of tool_calls.filter(isObject)) {
       const made = isObject(call.function) ? argumentsText(call.function.arguments) : ''
       this.seen.text(made)
-      this.calls.set(call.index, made !== '' || this.calls.get(call.index) === true)
+      choice.calls.set(call.index, made !== '' || choice.calls.get(call.index) === true)
     }
+    return choice
   }
 
-  /** The contract: a call is a `tool_calls` ending, and its arguments are JSON, whatever the vendor says. */
-  private mend(text: string, choice: JsonObject): string {
-    if (readFinishReason(choice.finish_reason) === undefined) return dataFrame(text)
-    const silent = [...this.calls].filter(([, hasArguments]) => !hasArguments)
-    const filled = silent.map(([index]) => {
-      const delta = { tool_calls: [{ index, function: { arguments: '{}' } }] }
-      return dataFrame(editMembers(text, { choices: JSON.stringify([{ index: 0, delta, finish_reason: null }]) }))
-    })
-    this.calls.clear()
-    const isPlain = choice.finish_reason === 'stop'
-    const ending = isPlain ? replaceAt(text, [[['choices', 0, 'finish_reason'], '"tool_calls"']]) : text
-    return filled.join('') + dataFrame(ending)
+  /** The contract: the arguments of a call are JSON, even where the vendor sends none. */
+  private fillSilentCalls(wire: JsonObject, { calls }: Choice): string {
+    if (readFinishReason(wire.finish_reason) === undefined) return ''
+    const silent = [...calls].filter(([, hasArguments]) => !hasArguments)
+    return silent
+      .map(([call]) => {
+        calls.set(call, true)
+        const fragment = { index: call, function: { arguments: '{}' } }
+        return this.chunk(wire.index ?? 0, { tool_calls: [fragment] }, null)
+      })
+      .join('')
   }
+}
+
+/** The contract: a call is a `tool_calls` ending, whatever the vendor says. And a delta is an object, always. */
+function mendChoice(text: string, place: number, { wire, hasCalls }: { wire: JsonObject; hasCalls: boolean }): string {
+  const changes = {
+    ...(isObject(wire.delta) ? {} : { delta: '{}' }),
+    ...(hasCalls && wire.finish_reason === 'stop' ? { finish_reason: '"tool_calls"' } : {}),
+  }
+  if (Object.keys(changes).length === 0) return text
+  const choice = rawAt(text, root(text), 'choices', place) ?? '{}'
+  return replaceAt(text, [[['choices', place], editMembers(choice, changes)]])
 }
 
 export const editStream = (view: View): AnswerStream => new ChatStreamEditor(view)
 
 // ── dialect -> vocabulary ───────────────────────────────────────────────────────────────────────────────────────────
+
+/** The vocabulary holds one answer; others are not asked for where dialects are crossed. */
+function firstChoice({ choices }: JsonObject): JsonObject | undefined {
+  return Array.isArray(choices) ? choices.find(choice => isObject(choice) && (choice.index ?? 0) === 0) : undefined
+}
 
 /** One tool call as its fragments arrive, in whatever order the vendor interleaves them. */
 interface Call {
@@ -139,7 +189,11 @@ class ChatStreamDecoder implements StreamDecoder {
   private reason: FinishReason | undefined
   private refused = false
   private stopSequence: string | undefined
-  private usage: Usage | undefined
+  usage: Usage | undefined
+
+  get isComplete(): boolean {
+    return this.reason !== undefined
+  }
 
   push(frame: Frame): readonly TurnEvent[] {
     if (isDone(frame)) {
@@ -163,7 +217,7 @@ class ChatStreamDecoder implements StreamDecoder {
     this.begun = true
     this.answer.start(this.usage)
     if (isObject(choice.delta)) this.delta(choice.delta)
-    this.reason = finishReason(choice) ?? this.reason
+    this.reason = readFinishReason(choice.finish_reason) ?? this.reason
     if (typeof choice.stop_reason === 'string') this.stopSequence = choice.stop_reason
   }
 
@@ -227,7 +281,7 @@ class ChatStreamDecoder implements StreamDecoder {
   private open(call: Call): void {
     this.opened++
     this.active = call
-    this.answer.call(call.id || `call_${newHex(12)}`, call.name || 'unknown')
+    this.answer.call(call.id, call.name)
   }
 
   private flush(call: Call): void {

@@ -2,6 +2,7 @@ import type { Ask, ImagePlace, JsonObject } from '../../core/ask.ts'
 import { errorObject, type Failure, invalid } from '../../core/failure.ts'
 import type { FinishReason } from '../../core/turn.ts'
 import { promptTokens, tokenCount, type Usage } from '../../core/usage.ts'
+import { truncated } from '../answer.ts'
 import {
   boolean,
   isObject,
@@ -23,6 +24,8 @@ import { dataFrame } from '../sse.ts'
 
 // ── requests ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
+/** The dialect's own vendor allows no more; every one of them is held and paid for. */
+const CHOICES_MAX = 128
 const ROLES = ['system', 'developer', 'user', 'assistant', 'tool', 'function'] as const
 
 /** Sections 2.3 to 2.6 and 4.1: everything the contract names is checked, everything else is accepted. */
@@ -48,6 +51,7 @@ export function read(body: JsonObject, bodyText: string): Ask {
     includeUsage: optional(options?.include_usage, 'stream_options.include_usage', boolean) ?? false,
     showThinking: true,
     maxTokens: readMaxTokens(body),
+    choices: readChoices(body.n),
     promptSize: promptSize(bodyText),
     images,
   }
@@ -56,6 +60,12 @@ export function read(body: JsonObject, bodyText: string): Ask {
 function readMaxTokens(body: JsonObject): number | undefined {
   const older = optional(body.max_tokens, 'max_tokens', positiveInteger)
   return optional(body.max_completion_tokens, 'max_completion_tokens', positiveInteger) ?? older
+}
+
+function readChoices(value: unknown): number {
+  const choices = optional(value, 'n', positiveInteger) ?? 1
+  if (choices > CHOICES_MAX) throw invalid('n', `must be at most ${CHOICES_MAX}`)
+  return choices
 }
 
 function checkMessage(value: unknown, place: number, images: ImagePlace[]): void {
@@ -131,7 +141,6 @@ function checkScalars(body: JsonObject): void {
   optional(body.top_p, 'top_p', number)
   optional(body.presence_penalty, 'presence_penalty', number)
   optional(body.frequency_penalty, 'frequency_penalty', number)
-  optional(body.n, 'n', positiveInteger)
   optional(body.stop, 'stop', texts)
   optional(body.user, 'user', text)
   optional(body.reasoning_effort, 'reasoning_effort', text)
@@ -144,6 +153,9 @@ function checkScalars(body: JsonObject): void {
 export function readFinishReason(value: unknown): FinishReason | undefined {
   if (typeof value !== 'string' || value === '') return undefined
   switch (value) {
+    case 'error':
+    case 'network_error':
+      throw truncated()
     case 'length':
       return 'length'
     case 'tool_calls':
@@ -165,23 +177,25 @@ export const FINISH_REASONS: Record<FinishReason, string> = {
   refusal: 'content_filter',
 }
 
-/** Prompt tokens contain the cached ones here, while the vocabulary keeps the classes apart. */
+/**
+ * Prompt tokens contain the cached ones here, while the vocabulary keeps the classes apart. Counters that are missing or
+ * nonsense make it no report at all: better our own count than a free call.
+ */
 export function readUsage(value: unknown): Usage | undefined {
   if (!isObject(value)) return undefined
   const prompt = tokenCount(value.prompt_tokens)
+  const completion = tokenCount(value.completion_tokens)
+  if (prompt === undefined || completion === undefined) return undefined
   const promptDetails = isObject(value.prompt_tokens_details) ? value.prompt_tokens_details : {}
   const outputDetails = isObject(value.completion_tokens_details) ? value.completion_tokens_details : {}
-  const cacheRead = tokenCount(promptDetails.cached_tokens ?? value.prompt_cache_hit_tokens)
-  const cacheWrite = tokenCount(promptDetails.cache_write_tokens ?? promptDetails.cache_creation_tokens)
+  const cached = tokenCount(promptDetails.cached_tokens ?? value.prompt_cache_hit_tokens) ?? 0
+  const written = tokenCount(promptDetails.cache_write_tokens ?? promptDetails.cache_creation_tokens) ?? 0
+  const cacheRead = Math.min(cached, prompt)
+  const cacheWrite = Math.min(written, prompt - cacheRead)
   // Some upstreams leave reasoning out of the completion and show it in the total only; it is billed all the same.
-  const output = Math.max(tokenCount(value.completion_tokens), tokenCount(value.total_tokens) - prompt)
-  return {
-    input: Math.max(0, prompt - cacheRead - cacheWrite),
-    cacheRead,
-    cacheWrite,
-    output,
-    reasoning: tokenCount(outputDetails.reasoning_tokens),
-  }
+  const output = Math.max(completion, (tokenCount(value.total_tokens) ?? 0) - prompt)
+  const reasoning = Math.min(tokenCount(outputDetails.reasoning_tokens) ?? 0, output)
+  return { input: prompt - cacheRead - cacheWrite, cacheRead, cacheWrite, output, reasoning }
 }
 
 export function writeUsage({ usage, cost }: Bill): Record<string, unknown> {

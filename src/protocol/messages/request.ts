@@ -15,6 +15,7 @@ import { IMAGE_OMITTED } from '../images.ts'
 import { editMembers, editMessages, elements, member, RawJson, rawAt, root, stringify } from '../json.ts'
 import { legalToolId, legalUserId } from '../names.ts'
 import type { EncodedRequest, Target } from '../protocol.ts'
+import { withheldMembers } from '../withhold.ts'
 
 const TOOL_ID_LENGTH_MAX = 64
 /** Neither an empty message nor an empty text is legal in this dialect. */
@@ -26,6 +27,7 @@ const PLACEHOLDER = '.'
 export function editRequest(ask: Ask, target: Target): string {
   const limit = target.maxTokens ?? ask.maxTokens
   return editMembers(withoutSystemRole(ask), {
+    ...withheldMembers(ask.body, target.withheld),
     model: JSON.stringify(target.model),
     ...(limit === ask.maxTokens ? {} : { max_tokens: String(limit) }),
   })
@@ -151,7 +153,8 @@ function decodeAssistant(
 function blockText(block: JsonObject): string {
   if (typeof block.text === 'string') return block.text
   if (block.type === 'tool_reference') return `[tool loaded: ${block.tool_name}]`
-  if (block.type === 'search_result' && Array.isArray(block.content)) return block.content.map(blockText).join('\n')
+  if (block.type === 'search_result' && Array.isArray(block.content))
+    return block.content.filter(isObject).map(blockText).join('\n')
   const source = isObject(block.source) ? block.source : {}
   return block.type === 'document' && source.type === 'text' ? (asText(source.data) ?? '') : ''
 }
@@ -160,7 +163,8 @@ const imageUrl = (source: JsonObject): string =>
   source.type === 'base64' ? `data:${source.media_type};base64,${source.data}` : String(source.url ?? '')
 
 function decodeTools(tools: unknown, dropped: Set<string>): Tool[] {
-  return ((tools ?? []) as JsonObject[]).flatMap(({ type, name, description, input_schema }) => {
+  return ((tools ?? []) as JsonObject[]).flatMap(({ type, name, description, input_schema, cache_control }) => {
+    if (cache_control) dropped.add('cache_control')
     if (isObject(input_schema))
       return [{ name: name as string, description: asText(description), schema: input_schema }]
     // A tool that only the dialect's own vendor can run would be refused by any other.
@@ -228,7 +232,12 @@ export function encodeRequest(turn: Turn, target: Target): EncodedRequest {
     metadata: turn.user ? { user_id: legalUserId(turn.user) } : undefined,
     stream: turn.stream,
   }
-  return { body: stringify(body), dropped: [], ...(outputTool === undefined ? {} : { outputTool }) }
+  const dropped = [
+    ...(turn.topP !== undefined && body.top_p === undefined ? ['top_p'] : []),
+    ...(turn.temperature !== undefined && body.temperature === undefined ? ['temperature'] : []),
+    ...(turn.effort && turn.effort !== 'none' && !thinks ? ['reasoning_effort'] : []),
+  ]
+  return { body: stringify(body), dropped, ...(outputTool === undefined ? {} : { outputTool }) }
 }
 
 type Offer = Pick<Turn, 'tools' | 'toolChoice'> & { readonly outputTool?: string }

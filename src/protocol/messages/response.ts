@@ -3,7 +3,18 @@ import { Seen } from '../../core/seen.ts'
 import type { TurnEvent } from '../../core/turn.ts'
 import { AnswerWriter, malformed, parseAnswer } from '../answer.ts'
 import { isObject } from '../fields.ts'
-import { editMembers, elements, member, rawAt, rawText, root, type Span, stringify } from '../json.ts'
+import {
+  editMembers,
+  elements,
+  jsonMembers,
+  member,
+  rawAt,
+  rawObject,
+  rawText,
+  root,
+  type Span,
+  stringify,
+} from '../json.ts'
 import { legalToolId } from '../names.ts'
 import type { Answer, View } from '../protocol.ts'
 import { toolInput } from './request.ts'
@@ -22,11 +33,12 @@ export function editBody(text: string, view: View): Answer {
   seen.reason = readStopReason(body.stop_reason) ?? 'stop'
   const usage = readUsage(body.usage)
   if (usage) seen.report(usage)
-  else for (const event of decodeBody(text)) seen.event(event)
+  if (!usage?.output) for (const event of decodeBody(text)) if (event.type === 'delta') seen.event(event)
   const shown = view.showThinking ? {} : { content: withoutThinking(text, content) }
   // The contract: a call is a `tool_use` ending, whatever the vendor says.
   const hasCalls = content.some(({ type }) => type === 'tool_use')
-  const ending = hasCalls && seen.reason === 'stop' ? { stop_reason: '"tool_use"' } : {}
+  const isHonest = typeof body.stop_reason === 'string' && !(seen.reason === 'stop' && hasCalls)
+  const ending = isHonest ? {} : jsonMembers({ stop_reason: STOP_REASONS[hasCalls ? 'tool-calls' : 'stop'] })
   return {
     seen,
     render: bill =>
@@ -35,7 +47,7 @@ export function editBody(text: string, view: View): Answer {
         ...ending,
         id: JSON.stringify(view.id),
         model: JSON.stringify(view.model),
-        usage: JSON.stringify({ ...(isObject(body.usage) ? body.usage : {}), ...writeUsage(bill) }),
+        usage: editMembers(rawObject(text, 'usage'), jsonMembers(writeUsage(bill))),
       }),
   }
 }
@@ -76,7 +88,7 @@ export function decodeBody(text: string): readonly TurnEvent[] {
         answer.say('thinking', String(block.thinking ?? ''))
         break
       case 'tool_use':
-        answer.call(String(block.id ?? ''), String(block.name ?? 'unknown'))
+        answer.call(String(block.id ?? ''), String(block.name ?? ''))
         answer.delta(rawAt(text, spans[place]?.start ?? 0, 'input') ?? '{}')
         break
       default:

@@ -2,9 +2,9 @@ import type { JsonObject } from '../../core/ask.ts'
 import { Seen } from '../../core/seen.ts'
 import type { Block, FinishReason, TurnEvent } from '../../core/turn.ts'
 import type { Usage } from '../../core/usage.ts'
-import { AnswerWriter, parseAnswer, truncated } from '../answer.ts'
+import { AnswerWriter, malformed, parseAnswer, reportedError, truncated } from '../answer.ts'
 import { isObject } from '../fields.ts'
-import { editMembers, rawAt, root } from '../json.ts'
+import { editMembers, jsonMembers, rawAt, rawObject, root } from '../json.ts'
 import { legalToolId } from '../names.ts'
 import type { AnswerStream, Bill, StreamDecoder, StreamEncoder, View } from '../protocol.ts'
 import { type Frame, namedFrame } from '../sse.ts'
@@ -27,7 +27,9 @@ function parseEvent(frame: Frame): Event | undefined {
   if (frame.data.trim() === '[DONE]') return undefined
   const payload = parseAnswer(frame.data)
   const type = typeof payload.type === 'string' ? payload.type : frame.event
-  return type === '' ? undefined : { type, payload }
+  if (type === 'error') throw reportedError(payload.message)
+  // An event's name goes onto a line of its own, where a vendor must not be able to write more than a name.
+  return /^[\w.-]+$/.test(type) ? { type, payload } : undefined
 }
 
 const part = (payload: JsonObject, key: string): JsonObject => {
@@ -42,15 +44,19 @@ class MessagesStreamEditor implements AnswerStream {
   readonly seen = new Seen()
   done = false
   private readonly view: View
-  private started = false
+  private isStarted = false
   private hasCalls = false
+  private shownBlocks = 0
   private ending = '{"type":"message_delta","delta":{}}'
-  private usage: JsonObject = {}
   /** Indexes of blocks that are hidden; those behind them move up. */
-  private readonly hidden = new Set<unknown>()
+  private readonly hidden = new Set<number>()
 
   constructor(view: View) {
     this.view = view
+  }
+
+  get isComplete(): boolean {
+    return this.seen.reason !== undefined
   }
 
   push(frame: Frame): string {
@@ -62,7 +68,7 @@ class MessagesStreamEditor implements AnswerStream {
         return this.start(payload, frame.data)
       case 'content_block_start':
         this.open(payload)
-        return this.block(type, payload, frame.data)
+        return this.begin() + this.block(type, payload, frame.data)
       case 'content_block_delta':
         this.observe(part(payload, 'delta'))
         return this.block(type, payload, frame.data)
@@ -70,61 +76,71 @@ class MessagesStreamEditor implements AnswerStream {
         return this.block(type, payload, frame.data)
       case 'message_delta':
         this.finish(payload, frame.data)
-        return ''
+        return this.begin()
       case 'message_stop':
         this.done = true
         return ''
       default:
-        return this.started ? namedFrame(type, frame.data) : ''
+        return this.isStarted ? namedFrame(type, frame.data) : ''
     }
   }
 
   end(): string {
-    if (!this.done && this.seen.reason === undefined) throw truncated()
-    return ''
+    if (!this.done && !this.isComplete) throw truncated()
+    return this.begin()
   }
 
   close(bill: Bill): string {
-    const { stop_sequence, stop_reason } = part(JSON.parse(this.ending), 'delta')
-    const isPlain = typeof stop_reason !== 'string' || readStopReason(stop_reason) === 'stop'
-    const delta = editMembers(rawAt(this.ending, root(this.ending), 'delta') ?? '{}', {
-      // The contract: a call is a `tool_use` ending, whatever the vendor says.
-      ...(isPlain ? { stop_reason: JSON.stringify(STOP_REASONS[this.reason()]) } : {}),
-      ...(stop_sequence === undefined ? { stop_sequence: 'null' } : {}),
-    })
-    const usage = JSON.stringify({ ...this.usage, ...writeUsage(bill) })
-    return namedFrame('message_delta', editMembers(this.ending, { type: '"message_delta"', delta, usage })) + STOP
+    const empty = this.shownBlocks === 0 ? EMPTY_BLOCK : ''
+    const usage = editMembers(rawObject(this.ending, 'usage'), jsonMembers(writeUsage(bill)))
+    const edits = { type: '"message_delta"', delta: this.endingDelta(), usage }
+    return empty + namedFrame('message_delta', editMembers(this.ending, edits)) + STOP
   }
 
-  private reason(): FinishReason {
+  /** The contract: a call is a `tool_use` ending, whatever the vendor says. */
+  private endingDelta(): string {
+    const delta = part(JSON.parse(this.ending), 'delta')
+    const isPlain = (readStopReason(delta.stop_reason) ?? 'stop') === 'stop'
     const { reason = 'stop' } = this.seen
-    return this.hasCalls && reason === 'stop' ? 'tool-calls' : reason
+    const stop = STOP_REASONS[this.hasCalls && reason === 'stop' ? 'tool-calls' : reason]
+    return editMembers(rawObject(this.ending, 'delta'), {
+      ...(isPlain ? jsonMembers({ stop_reason: stop }) : {}),
+      ...(delta.stop_sequence === undefined ? jsonMembers({ stop_sequence: null }) : {}),
+    })
+  }
+
+  /** An upstream that forgets its `message_start` gets one: clients cannot do without. */
+  private begin(): string {
+    return this.isStarted ? '' : this.start({}, '{}')
   }
 
   private start(payload: JsonObject, data: string): string {
-    if (this.started) return ''
-    this.started = true
+    if (this.isStarted) return ''
+    this.isStarted = true
     const message = part(payload, 'message')
     this.seen.usage = readUsage(message.usage)
-    const usage = { input_tokens: this.view.promptEstimate, output_tokens: 0, ...part(message, 'usage') }
-    const edited = editMembers(rawAt(data, root(data), 'message') ?? '{}', {
-      id: JSON.stringify(this.view.id),
-      model: JSON.stringify(this.view.model),
-      usage: JSON.stringify(usage),
+    const raw = rawObject(data, 'message')
+    const counters = absentIn(part(message, 'usage'), { input_tokens: this.view.promptEstimate, output_tokens: 0 })
+    const { id, model } = this.view
+    const edited = editMembers(raw, {
+      ...jsonMembers({ ...absentIn(message, EMPTY_MESSAGE), id, model }),
+      usage: editMembers(rawObject(raw, 'usage'), jsonMembers(counters)),
     })
     return namedFrame('message_start', editMembers(data, { type: '"message_start"', message: edited }))
   }
 
   private open({ index, content_block }: JsonObject): void {
-    if (!this.view.showThinking && isThinking(content_block)) this.hidden.add(index)
+    if (!this.view.showThinking && isThinking(content_block)) this.hidden.add(Number(index))
+    else this.shownBlocks++
     this.hasCalls ||= isObject(content_block) && content_block.type === 'tool_use'
   }
 
-  private block(type: string, payload: JsonObject, data: string): string {
-    if (this.hidden.size === 0) return namedFrame(type, data)
-    if (this.hidden.has(payload.index)) return ''
-    const before = [...this.hidden].filter(index => Number(index) < Number(payload.index)).length
-    return namedFrame(type, editMembers(data, { index: String(Number(payload.index) - before) }))
+  private block(type: string, { index }: JsonObject, data: string): string {
+    if (!Number.isSafeInteger(index)) throw malformed()
+    const place = index as number
+    if (this.hidden.has(place)) return ''
+    const before = [...this.hidden].filter(hidden => hidden < place).length
+    return namedFrame(type, before === 0 ? data : editMembers(data, { index: String(place - before) }))
   }
 
   private observe({ text, thinking, partial_json }: JsonObject): void {
@@ -135,12 +151,20 @@ class MessagesStreamEditor implements AnswerStream {
   private finish(payload: JsonObject, data: string): void {
     this.ending = data
     this.seen.reason = readStopReason(part(payload, 'delta').stop_reason) ?? this.seen.reason
-    if (!isObject(payload.usage)) return
-    this.usage = payload.usage
     const usage = readUsage(payload.usage, this.seen.usage)
-    if (usage) this.seen.report(usage)
+    if (isObject(payload.usage) && usage) this.seen.report(usage)
   }
 }
+
+/** What every message begins with, for upstreams that leave some of it out. */
+const EMPTY_MESSAGE = { type: 'message', role: 'assistant', content: [], stop_reason: null, stop_sequence: null }
+
+const EMPTY_BLOCK =
+  write({ type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } }) +
+  write({ type: 'content_block_stop', index: 0 })
+
+const absentIn = (given: JsonObject, defaults: JsonObject): JsonObject =>
+  Object.fromEntries(Object.entries(defaults).filter(([key]) => given[key] === undefined))
 
 export const editStream = (view: View): AnswerStream => new MessagesStreamEditor(view)
 
@@ -167,8 +191,12 @@ class MessagesStreamDecoder implements StreamDecoder {
   private begun = false
   private reason: FinishReason | undefined
   private stopSequence: string | undefined
-  private usage: Usage | undefined
   private reported = false
+  usage: Usage | undefined
+
+  get isComplete(): boolean {
+    return this.reason !== undefined
+  }
 
   push(frame: Frame): readonly TurnEvent[] {
     const event = parseEvent(frame)
@@ -265,11 +293,15 @@ class MessagesStreamDecoder implements StreamDecoder {
   }
 }
 
-const KINDS: Readonly<Record<string, OpenBlock['kind']>> = { text: 'text', thinking: 'thinking', tool_use: 'tool-call' }
+const KINDS: ReadonlyMap<unknown, OpenBlock['kind']> = new Map([
+  ['text', 'text'],
+  ['thinking', 'thinking'],
+  ['tool_use', 'tool-call'],
+])
 
 function openBlock(payload: JsonObject, frame: Frame): OpenBlock {
   const block = part(payload, 'content_block')
-  const kind = KINDS[String(block.type)] ?? 'ignored'
+  const kind = KINDS.get(block.type) ?? 'ignored'
   const said = block.text ?? block.thinking
   const initial =
     kind === 'tool-call'
@@ -277,7 +309,7 @@ function openBlock(payload: JsonObject, frame: Frame): OpenBlock {
       : typeof said === 'string'
         ? said
         : ''
-  const [id, name] = [String(block.id ?? ''), String(block.name ?? 'unknown')]
+  const [id, name] = [String(block.id ?? ''), String(block.name ?? '')]
   return { index: payload.index, kind, id, name, initial, waiting: '', wrote: false, stopped: false }
 }
 

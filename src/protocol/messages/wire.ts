@@ -49,6 +49,7 @@ export function read(body: JsonObject, bodyText: string): Ask {
     includeUsage: true,
     showThinking: thinking !== undefined && thinking.type !== 'disabled',
     maxTokens,
+    choices: 1,
     promptSize: promptSize(bodyText),
     images,
   }
@@ -79,7 +80,7 @@ function checkBlock(value: unknown, at: string): FoundImage[] {
       text(block.text, `${at}.text`)
       return []
     case 'image':
-      return [{ param: at, part: [], characters: imageCharacters(object(block.source, `${at}.source`)) }]
+      return [{ param: at, part: [], characters: imageCharacters(block.source, `${at}.source`) }]
     case 'tool_use':
       name(block.id, `${at}.id`)
       name(block.name, `${at}.name`)
@@ -101,7 +102,11 @@ function checkResult(content: unknown, at: string): FoundImage[] {
   )
 }
 
-const imageCharacters = (source: JsonObject): number => String(source.data ?? source.url ?? '').length
+function imageCharacters(value: unknown, at: string): number {
+  const source = object(value, at)
+  const data = optional(source.data, `${at}.data`, text)
+  return (data ?? optional(source.url, `${at}.url`, text) ?? '').length
+}
 
 function checkSystem(system: unknown): void {
   if (system === undefined || system === null || typeof system === 'string') return
@@ -173,12 +178,14 @@ export const STOP_REASONS: Record<FinishReason, string> = {
 export function readUsage(value: unknown, before?: Usage): Usage | undefined {
   if (!isObject(value)) return before
   const details = isObject(value.output_tokens_details) ? value.output_tokens_details : {}
+  const output = tokenCount(value.output_tokens) ?? before?.output
+  if (output === undefined) return before
   return {
-    input: tokenCount(value.input_tokens ?? before?.input),
-    cacheRead: tokenCount(value.cache_read_input_tokens ?? before?.cacheRead),
-    cacheWrite: tokenCount(value.cache_creation_input_tokens ?? before?.cacheWrite),
-    output: tokenCount(value.output_tokens ?? before?.output),
-    reasoning: tokenCount(details.thinking_tokens ?? before?.reasoning),
+    input: tokenCount(value.input_tokens) ?? before?.input ?? 0,
+    cacheRead: tokenCount(value.cache_read_input_tokens) ?? before?.cacheRead ?? 0,
+    cacheWrite: tokenCount(value.cache_creation_input_tokens) ?? before?.cacheWrite ?? 0,
+    output,
+    reasoning: Math.min(tokenCount(details.thinking_tokens) ?? before?.reasoning ?? 0, output),
   }
 }
 
