@@ -261,6 +261,51 @@ describe('sizes', () => {
   })
 })
 
+describe('addresses of all kinds', () => {
+  test('a path of a hundred thousand slashes is 404 at once, for everyone', async () => {
+    for (const path of ['/api', '/v1', '']) {
+      const slashes = '/'.repeat(100_000)
+      const answers = await Promise.all([send(duet, `${path}${slashes}x`), send(duet, '/health/live')])
+      expect([404, 401]).toContain(answers[0].status)
+      expect(answers[1].status).toBe(200)
+    }
+  })
+
+  test('HTTP/1.0 without a host is served like any other', async () => {
+    const bearer = `authorization: Bearer ${duet.key}`
+    expect(await raw('GET /health/live HTTP/1.0\r\n\r\n')).toContain('{"status":"ok"}')
+    expect(await raw(`GET /v1/models HTTP/1.0\r\n${bearer}\r\n\r\n`)).toContain('"has_more":false')
+    expect(await raw('GET /zz/api/accounts?x=1 HTTP/1.0\r\n\r\n')).toContain('Invalid URL (GET /zz/api/accounts)')
+    expect(await raw('GET /api/accounts?x=1 HTTP/1.0\r\n\r\n')).toContain('"unauthorized"')
+    expect(await raw('HEAD /v1/models HTTP/1.0\r\n\r\n')).toStartWith('HTTP/1.1 401 ')
+  })
+})
+
+describe('values that only look harmless', () => {
+  for (const model of MODELS) {
+    test(`${model}: blocks with nothing in them`, async () => {
+      for (const block of [
+        { type: 'search_result', content: [null, 7, 'x'] },
+        { type: 'document', source: null },
+        { type: 'tool_reference' },
+        { type: 'thinking' },
+        { type: '__proto__' },
+      ]) {
+        for (const content of [[block], [{ type: 'tool_result', tool_use_id: 'a', content: [block] }]]) {
+          const answer = await post(duet, MESSAGES, { ...valid(model), messages: user(content) })
+          expect([200, 400]).toContain(answer.status)
+        }
+      }
+    })
+  }
+
+  test('an image whose data is no text', async () => {
+    const source = { type: 'base64', media_type: 'image/png', data: Array(20_000).fill(1e20) }
+    const answer = await post(duet, MESSAGES, { ...valid(MODELS[0]), messages: user([{ type: 'image', source }]) })
+    expect(answer.body.error).toMatchObject({ code: 'invalid_request', param: 'messages[0].content[0].source.data' })
+  })
+})
+
 test('a client that leaves in the middle of its body takes nothing with it', async () => {
   const { port } = new URL(duet.url)
   for (let round = 0; round < 20; round++) {

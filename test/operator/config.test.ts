@@ -100,6 +100,36 @@ channels:
     }
   })
 
+  test('numbers and switches may come from the environment, secrets that look like numbers stay text', async () => {
+    const config = [
+      'models:',
+      '  - { id: a/b, price: { input: "$(PRICE)", output: 1 }, max_output_tokens: "$(MAX)", reasoning: "$(THINKS)" }',
+      'channels:',
+      '  - { name: c, protocol: chat, base_url: "http://127.0.0.1:9", api_key: "$(KEY)", models: [a/b], priority: "$(PRIO:-3)" }',
+    ]
+      .join('\n')
+      .replaceAll('$(', '$\u007b')
+      .replaceAll(')"', '}"')
+    const duet = await startDuet({ config, env: { PRICE: '0.25', MAX: '100', THINKS: 'true', KEY: '12345678' } })
+    const { body: models } = await duet.admin('GET', '/api/models')
+    expect(models.data[0]).toMatchObject({ price: { input: '0.25' }, max_output_tokens: 100, reasoning: true })
+    expect((await duet.admin('GET', '/api/channels')).body.data[0].priority).toBe(3)
+    await duet.stop()
+  })
+
+  test('what cannot work is a fault', async () => {
+    const { output } = await failToStart({
+      config: `
+models: [{ id: a/b, price: { input: 0.0000000001, output: 1 } }]
+channels: [{ name: c, protocol: chat, base_url: "http://127.0.0.1:9/v1?api-version=1", models: [a/b] }]
+`,
+    })
+    expect(output).toContain('models[0].price.input: is too small to be counted')
+    expect(output).toContain('channels[0].base_url: must not have a query')
+    const shadowed = await failToStart({ config: 'aliases: { openai/gpt-4.1: openai/gpt-5.2 }\n' })
+    expect(shadowed.output).toContain('aliases.openai/gpt-4.1: is the name of a model')
+  })
+
   test('faults between the parts are listed too', async () => {
     const { output } = await failToStart({
       config: `

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Duet, failToStart, type JsonBody, startDuet } from '../support/duet.ts'
+import { type Duet, failToStart, type JsonBody, newFolder, startDuet } from '../support/duet.ts'
 import { CHAT, post, user } from '../support/http.ts'
 
 describe('the first start', () => {
@@ -107,6 +107,16 @@ describe('the environment', () => {
     expect(code).toBe(1)
     expect(output).toMatch(/^duet: cannot start: .*port/im)
     await first.stop()
+  })
+
+  test('a first start that fails does not use up the first key', async () => {
+    const blocker = await startDuet()
+    const folder = newFolder()
+    const env = { DUET_DATA: join(folder, 'data'), DUET_BOOTSTRAP_KEY: '' }
+    expect((await failToStart({ env: { ...env, DUET_PORT: new URL(blocker.url).port } })).code).toBe(1)
+    const duet = await startDuet({ env })
+    expect(duet.output()).toMatch(/API key\s+sk-duet-/)
+    await Promise.all([duet.stop(), blocker.stop()])
   })
 
   test('DUET_DURABILITY=power serves the same', async () => {

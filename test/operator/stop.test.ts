@@ -11,21 +11,23 @@ test('SIGTERM without work ends at once with 0', async () => {
   expect(await duet.stop()).toBe(0)
 })
 
-test('SIGTERM lets a stream finish, takes no new work, settles, and ends with 0', async () => {
+test('SIGTERM lets what is under way finish, takes no new work, settles, and ends with 0', async () => {
   const duet = await startDuet()
   const headers = { authorization: `Bearer ${duet.key}` }
-  const response = await fetch(duet.url + CHAT, {
-    method: 'POST',
-    headers,
-    body: ask('[[delay 300ms]] [[tokens 3000]]'),
-  })
-  const reader = response.body?.getReader()
-  const first = await reader?.read()
+  const call = (path: string, content: string) =>
+    fetch(duet.url + path, { method: 'POST', headers, body: ask(content) })
+  const underWay = call(CHAT, '[[delay 1s]] [[tokens 300]]')
+  while ((await duet.admin('GET', '/api/accounts/default')).body.held === '0.00') await Bun.sleep(5)
   const stopped = duet.stop()
-  let text = new TextDecoder().decode(first?.value)
-  for (let read = await reader?.read(); read?.value; read = await reader?.read())
-    text += new TextDecoder().decode(read.value)
-  expect(framesOf(text).at(-1)?.data).toBe('[DONE]')
+
+  let health = await fetch(`${duet.url}/health/ready`)
+  while (health.status === 200) health = await fetch(`${duet.url}/health/ready`)
+  expect([health.status, await health.json()]).toEqual([503, { status: 'stopping' }])
+  const refused = await call(MESSAGES, 'Hello')
+  expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '1'])
+  expect(await refused.text()).toContain('"shutting_down"')
+
+  expect(framesOf(await (await underWay).text()).at(-1)?.data).toBe('[DONE]')
   expect(await stopped).toBe(0)
   expect(await fetch(`${duet.base}/models`, { headers }).catch(() => 'refused')).toBe('refused')
   const again = await duet.restart()
