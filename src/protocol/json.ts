@@ -115,20 +115,17 @@ export function replaceAt(text: string, changes: readonly (readonly [path: Path,
 }
 
 /**
- * Changes members of the outermost object; the others keep their text. An object that names a key twice is written
- * out from its parsed value first: the upstream might believe the other one of the two.
+ * Changes members of the outermost object; the others keep their text. Of a key that stands there twice only the last
+ * one stays, the one that was checked: the upstream might believe the other.
  */
 export function editMembers(text: string, changes: MemberEdits): string {
-  const present = members(text, root(text))
-  const keys = new Set(present.map(({ key }) => key))
-  if (keys.size < present.length) return editMembers(JSON.stringify(JSON.parse(text)), changes)
-
-  const kept = present.flatMap(({ key, keyStart, start, end }) => {
+  const present = new Map(members(text, root(text)).map(found => [found.key, found]))
+  const kept = [...present.values()].flatMap(({ key, keyStart, start, end }) => {
     if (!Object.hasOwn(changes, key)) return [text.slice(keyStart, end)]
     return changes[key] === undefined ? [] : [text.slice(keyStart, start) + changes[key]]
   })
   const added = Object.entries(changes)
-    .filter(([key, value]) => value !== undefined && !keys.has(key))
+    .filter(([key, value]) => value !== undefined && !present.has(key))
     .map(([key, value]) => `${JSON.stringify(key)}:${value}`)
   return `{${[...kept, ...added].join(',')}}`
 }
