@@ -1,6 +1,6 @@
 import type { Ask } from '../core/ask.ts'
 import type { Protocol } from '../protocol/protocol.ts'
-import { withheldMembers } from '../protocol/withhold.ts'
+import { withheldNames } from '../protocol/withhold.ts'
 import { type Pair, replay } from './pair.ts'
 
 /** Like to like: the same JSON with named edits only. Unknown fields survive because nobody looks at them. */
@@ -8,7 +8,7 @@ export function passthrough(ask: Ask, protocol: Protocol): Pair {
   return {
     request: target => ({
       body: protocol.editRequest(ask, target),
-      dropped: Object.keys(withheldMembers(ask.body, target.withheld)),
+      dropped: withheldNames(ask.body, target.withheld),
     }),
     body: (text, view) => protocol.editBody(text, view),
     stream: view => protocol.editStream(view),

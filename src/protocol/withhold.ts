@@ -7,14 +7,19 @@ const DECIDED = new Set(
 )
 
 /**
- * Members of a request that a like upstream must not see: those that its channel withholds, because they would choose
+ * Names of members that a like upstream must not see: those that its channel withholds, because they would choose
  * another model than the one that is billed, and names that differ only in case from a field that was decided. Some
  * servers ignore the case of keys and would take the last of them.
  */
-export function withheldMembers(body: JsonObject, withheld: readonly string[]): MemberEdits {
-  const unsafe = Object.keys(body).filter(key => {
+export function withheldNames(body: JsonObject, withheld: readonly string[]): string[] {
+  return Object.keys(body).filter(key => {
     const plain = key.toUpperCase().toLowerCase()
     return withheld.includes(plain) || (plain !== key && DECIDED.has(plain))
   })
-  return Object.fromEntries(unsafe.map(key => [key, undefined]))
+}
+
+/** What every request loses on its way to a like upstream. Null counts as absent, and not every vendor knows that. */
+export function withheldMembers(body: JsonObject, withheld: readonly string[]): MemberEdits {
+  const nulls = Object.keys(body).filter(key => body[key] === null)
+  return Object.fromEntries([...withheldNames(body, withheld), ...nulls].map(key => [key, undefined]))
 }

@@ -9,7 +9,7 @@ const JSON_TYPE = { 'content-type': 'application/json' }
 const GARBAGE = new Uint8Array([0x3c, 0x21, 0x00, 0xff, 0xfe, 0x7b, 0x22, 0xc3, 0x28])
 
 /** A reset overtakes what the client has not taken from its socket yet; the cut is to come after that. */
-const CUT_DELAY_MS = 20
+const CUT_DELAY_MS = 100
 
 export interface Delivery {
   readonly headers: Readonly<Record<string, string>>

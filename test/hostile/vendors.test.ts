@@ -262,6 +262,25 @@ describe('several answers at once', () => {
 })
 
 describe('what an upstream must not see', () => {
+  test('null, which counts as absent here and is an error elsewhere', async () => {
+    for (const [dialect, path] of [
+      ['chat', CHAT],
+      ['messages', MESSAGES],
+    ] as const) {
+      const stage = stageOf(dialect)
+      stage.answer = good(dialect)
+      const answer = await ask(stage, path, {
+        system: null,
+        tools: null,
+        temperature: null,
+        stream: null,
+        future: null,
+      })
+      expect([answer.status, answer.headers.get('x-duet-dropped')]).toEqual([200, null])
+      expect(Object.keys(stage.upstream.requests.at(-1)?.body).toSorted()).toEqual(['max_tokens', 'messages', 'model'])
+    }
+  })
+
   test('keys that differ from a decided field in their case only', async () => {
     for (const [dialect, path] of [
       ['chat', CHAT],

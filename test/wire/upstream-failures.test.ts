@@ -287,21 +287,22 @@ describe('Upstream failures: after the first byte there is no status left', () =
       })
     }
 
-    test(`Upstream failures: the sandbox's [[cut 5]] is an error frame: ${row.how}`, async () => {
-      expectBroken(row, await askSandbox(row, 'Hi [[cut 5]]'), FAILED)
-    })
-
-    test(`Upstream failures: the sandbox's [[garbage]] is an error, before or after the first byte: ${row.how}`, async () => {
-      const answer = await askSandbox(row, 'Hi [[garbage]]')
+    // A reset may overtake the bytes that were sent before it, so where the break is seen is up to the network.
+    const expectBrokenSomewhere = (answer: Answer) => {
       if (answer.status === 200) expectBroken(row, answer, FAILED)
       else expectError(answer, { ...FAILED, protocol: row.protocol })
-    })
+    }
+
+    for (const directive of ['[[cut 5]]', '[[garbage]]']) {
+      test(`Upstream failures: the sandbox's ${directive} is an error, before or after the first byte: ${row.how}`, async () => {
+        expectBrokenSomewhere(await askSandbox(row, `Hi ${directive}`))
+      })
+    }
 
     test(`Upstream failures: include_usage does not make a broken stream end well: ${row.how}`, async () => {
       const more = { stream: true, stream_options: { include_usage: true } }
       const request = ask(row.protocol, row.model, 'Hi [[cut 5]]', row.protocol === 'chat' ? more : { stream: true })
-      const answer = await post(duet, row.path, request)
-      expectBroken(row, answer, FAILED)
+      expectBrokenSomewhere(await post(duet, row.path, request))
     })
   }
 })
