@@ -1,5 +1,5 @@
 import { newHex } from '../core/ids.ts'
-import { formatDollars, ZERO } from '../core/money.ts'
+import { dollars, formatDollars, ZERO } from '../core/money.ts'
 import type { Account, Directory, Entry } from '../core/ports.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { AccountView, EntryView, List } from './contract.ts'
@@ -7,7 +7,7 @@ import { conflict, notFound, unprocessable } from './failure.ts'
 import { NEW_ACCOUNT, read, readPage, TOP_UP } from './input.ts'
 
 /** A billion dollars: sums stay far from the limits of a 64-bit column. */
-const BALANCE_MAX = 1_000_000_000n * 1_000_000_000n
+const BALANCE_MAX = dollars(1_000_000_000)
 
 export interface AccountsDeps {
   readonly directory: Directory

@@ -1,7 +1,8 @@
 import { atLeastZero } from '../core/admission.ts'
-import { newApiKey, newHex } from '../core/ids.ts'
+import { newApiKey } from '../core/ids.ts'
+import { newKey } from '../core/key.ts'
 import { formatDollars, nanos } from '../core/money.ts'
-import type { Directory, Key, KeyChanges, NewKey } from '../core/ports.ts'
+import type { Directory, Key, KeyChanges } from '../core/ports.ts'
 import { findAccount } from './accounts.ts'
 import type { KeyView, List, NewKeyView } from './contract.ts'
 import { notFound, unprocessable } from './failure.ts'
@@ -9,44 +10,21 @@ import { KEY_CHANGES, NEW_KEY, read, readPage } from './input.ts'
 
 export interface KeysDeps {
   readonly directory: Directory
-  readonly hashSecret: (secret: string) => string
   readonly clock: () => number
 }
 
-export async function createKey(body: unknown, { directory, hashSecret, clock }: KeysDeps): Promise<NewKeyView> {
+export async function createKey(body: unknown, { directory, clock }: KeysDeps): Promise<NewKeyView> {
   const { account: accountId, name, cap, models, expires_at } = read(NEW_KEY, body)
   const account = await directory.account(accountId)
   if (!account) throw unprocessable(`account: there is no account ${accountId}`, 'account')
   const secret = newApiKey()
   const key = await directory.createKey({
-    ...newKey({ accountId: account.id, name, secret, hashSecret, at: clock() }),
+    ...newKey(secret, { accountId: account.id, name, createdAt: clock() }),
     cap: cap ?? undefined,
     models: models ?? undefined,
     expiresAt: expires_at ?? undefined,
   })
   return { ...viewKey(key), key: secret }
-}
-
-/** What a key is made of before anyone limits it. */
-export function newKey(parts: {
-  readonly accountId: string
-  readonly name: string
-  readonly secret: string
-  readonly hashSecret: (secret: string) => string
-  readonly at: number
-}): NewKey {
-  const { accountId, name, secret, hashSecret, at } = parts
-  return {
-    id: `key_${newHex(10)}`,
-    accountId,
-    name,
-    secretHash: hashSecret(secret),
-    hint: `${secret.slice(0, 8)}…${secret.slice(-4)}`,
-    cap: undefined,
-    models: undefined,
-    expiresAt: undefined,
-    createdAt: at,
-  }
 }
 
 export async function listKeys(query: URLSearchParams, { directory }: KeysDeps): Promise<List<KeyView>> {

@@ -14,6 +14,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   telemetry: ['core'],
   sandbox: [],
   gateway: ['protocol', 'ledger', 'metering', 'routing', 'upstream', 'core'],
+  setup: ['config', 'ledger', 'sandbox', 'core'],
   admin: ['ledger', 'routing', 'core'],
   http: ['gateway', 'admin', 'protocol', 'telemetry', 'core'],
 }
