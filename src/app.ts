@@ -9,7 +9,7 @@ import { Catalog } from './routing/catalog.ts'
 import { findAdminToken } from './setup/admin-token.ts'
 import { createFirstAccount } from './setup/first-account.ts'
 import { SandboxChannels } from './setup/sandbox-channels.ts'
-import { SqliteStore } from './store/sqlite.ts'
+import { openSqlite } from './store/sqlite.ts'
 import { createLog } from './telemetry/log.ts'
 import { Metrics } from './telemetry/metrics.ts'
 import { VERSION } from './version.ts'
@@ -36,8 +36,9 @@ export async function startApp(config: Config, write: (text: string) => void): P
   const loaded = await config.catalog.load()
   const store = openStore(config)
   const log = createLog(write, clock)
-  const ledger = new Ledger(store)
-  const abandoned = await store.releaseAbandoned(clock())
+  const { directory } = store
+  const ledger = new Ledger(store.ledger)
+  const abandoned = await store.ledger.releaseAbandoned(clock())
   if (abandoned > 0) log.info('released holds of an interrupted run', { holds: abandoned })
 
   const admin = findAdminToken(config.adminToken, config.dataFolder)
@@ -46,14 +47,14 @@ export async function startApp(config: Config, write: (text: string) => void): P
 
   const flights = new Flights()
   const listening = listen(config, {
-    gateway: { keys: store, ledger, flights, clock, catalog: () => catalog },
-    admin: { directory: store, ledger, clock, adminToken: admin.token, catalog: () => catalog },
+    gateway: { keys: directory, ledger, flights, clock, catalog: () => catalog },
+    admin: { directory, ledger, clock, adminToken: admin.token, catalog: () => catalog },
     log,
     metrics: new Metrics(VERSION),
   })
 
   // After the port is ours: a start that fails must not leave an account behind whose key nobody has seen.
-  const firstKey = await createFirstAccount(config.bootstrapKey, { directory: store, ledger, clock })
+  const firstKey = await createFirstAccount(config.bootstrapKey, { directory, ledger, clock })
 
   return {
     url: listening.url,
@@ -79,7 +80,7 @@ function openStore({ dataFolder, durability }: Config): Store {
   mkdirSync(dataFolder, { recursive: true, mode: 0o700 })
   const path = join(dataFolder, 'duet.db')
   try {
-    return new SqliteStore({ path, durability })
+    return openSqlite({ path, durability })
   } catch (error) {
     if (!String(error).includes('database is locked')) throw error
     throw new Error(`another Duet is using ${path}; stop it, or choose another folder with DUET_DATA`)

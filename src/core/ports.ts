@@ -178,6 +178,8 @@ export interface Directory extends KeyDirectory {
   revokeKey(id: string, now: number): Promise<boolean>
 }
 
-export interface Store extends LedgerStore, Directory {
+export interface Store {
+  readonly ledger: LedgerStore
+  readonly directory: Directory
   close(): void
 }

@@ -1,0 +1,134 @@
+import type { Account, Caller, Directory, Entry, Key, KeyChanges, NewKey, Page, PageRequest } from '../core/ports.ts'
+import type { EmbeddedDatabase } from './database.ts'
+import { type AccountRow, type EntryRow, type KeyRow, toAccount, toEntry, toKey } from './rows.ts'
+
+/** Accounts and keys on the embedded database. */
+export class SqliteDirectory implements Directory {
+  private readonly db: EmbeddedDatabase
+
+  constructor(db: EmbeddedDatabase) {
+    this.db = db
+  }
+
+  // ── accounts ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  async createAccount(account: Pick<Account, 'id' | 'name' | 'group' | 'createdAt'>): Promise<Account | undefined> {
+    const { id, name, group, createdAt } = account
+    const row = this.db.get<AccountRow>(
+      `INSERT INTO accounts (id, name, grp, created_at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING RETURNING *`,
+      id,
+      name,
+      group,
+      createdAt,
+    )
+    return row && toAccount(row)
+  }
+
+  async account(idOrName: string): Promise<Account | undefined> {
+    const row = this.db.get<AccountRow>(
+      'SELECT * FROM accounts WHERE id = ? OR name = ? ORDER BY id = ? DESC LIMIT 1',
+      idOrName,
+      idOrName,
+      idOrName,
+    )
+    return row && toAccount(row)
+  }
+
+  async accounts({ cursor, limit }: PageRequest): Promise<Page<Account>> {
+    const rows = this.db.all<AccountRow>(
+      'SELECT * FROM accounts WHERE id > ? ORDER BY id LIMIT ?',
+      cursor ?? '',
+      limit + 1,
+    )
+    return page(rows, limit, { map: toAccount, cursorOf: row => row.id })
+  }
+
+  async entries(accountId: string, { cursor, limit }: PageRequest): Promise<Page<Entry>> {
+    const rows = this.db.all<EntryRow>(
+      'SELECT * FROM entries WHERE account_id = ? AND id < ? ORDER BY id DESC LIMIT ?',
+      accountId,
+      cursor === undefined ? Number.MAX_SAFE_INTEGER : Number(cursor),
+      limit + 1,
+    )
+    return page(rows, limit, { map: toEntry, cursorOf: row => String(row.id) })
+  }
+
+  // ── keys ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  async authenticate(secretHash: string, now: number): Promise<Caller | undefined> {
+    const row = this.db.get<{ id: string; account_id: string; grp: string; models: string | null }>(
+      `SELECT k.id, k.account_id, a.grp, k.models FROM keys k JOIN accounts a ON a.id = k.account_id
+       WHERE k.secret_hash = ? AND k.enabled = 1 AND k.revoked_at IS NULL
+         AND (k.expires_at IS NULL OR k.expires_at > ?)`,
+      secretHash,
+      now,
+    )
+    if (!row) return undefined
+    const models = row.models === null ? undefined : (JSON.parse(row.models) as string[])
+    return { keyId: row.id, accountId: row.account_id, group: row.grp, models }
+  }
+
+  async createKey(key: NewKey): Promise<Key> {
+    const row = this.db.get<KeyRow>(
+      `INSERT INTO keys (id, account_id, name, secret_hash, hint, cap, models, expires_at, created_at)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING *`,
+      key.id,
+      key.accountId,
+      key.name,
+      key.secretHash,
+      key.hint,
+      key.cap ?? null,
+      key.models ? JSON.stringify(key.models) : null,
+      key.expiresAt ?? null,
+      key.createdAt,
+    )
+    return toKey(row as KeyRow)
+  }
+
+  async key(id: string): Promise<Key | undefined> {
+    const row = this.db.get<KeyRow>('SELECT * FROM keys WHERE id = ? AND revoked_at IS NULL', id)
+    return row && toKey(row)
+  }
+
+  async keys({ accountId, cursor, limit }: { accountId?: string } & PageRequest): Promise<Page<Key>> {
+    const rows = this.db.all<KeyRow>(
+      `SELECT * FROM keys WHERE revoked_at IS NULL AND id > ? AND (? IS NULL OR account_id = ?) ORDER BY id LIMIT ?`,
+      cursor ?? '',
+      accountId ?? null,
+      accountId ?? null,
+      limit + 1,
+    )
+    return page(rows, limit, { map: toKey, cursorOf: row => row.id })
+  }
+
+  async changeKey(id: string, changes: KeyChanges): Promise<Key | undefined> {
+    const key = await this.key(id)
+    if (!key) return undefined
+    const { name, cap, models, expiresAt, enabled } = { ...key, ...changes }
+    const row = this.db.get<KeyRow>(
+      `UPDATE keys SET name = ?, cap = ?, models = ?, expires_at = ?, enabled = ? WHERE id = ? RETURNING *`,
+      name,
+      cap ?? null,
+      models ? JSON.stringify(models) : null,
+      expiresAt ?? null,
+      enabled ? 1 : 0,
+      id,
+    )
+    return toKey(row as KeyRow)
+  }
+
+  async revokeKey(id: string, now: number): Promise<boolean> {
+    return this.db.run('UPDATE keys SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL', now, id) > 0
+  }
+}
+
+/** One row more than asked for tells whether there is a next page. */
+function page<Row, T>(
+  rows: readonly Row[],
+  limit: number,
+  { map, cursorOf }: { map: (row: Row) => T; cursorOf: (row: Row) => string },
+): Page<T> {
+  const shown = rows.slice(0, limit)
+  const last = shown.at(-1)
+  return { rows: shown.map(map), next: rows.length > limit && last !== undefined ? cursorOf(last) : undefined }
+}
