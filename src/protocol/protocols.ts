@@ -1,8 +1,10 @@
 import type { ProtocolName } from '../core/ask.ts'
+import * as chatEdit from './chat/edit.ts'
 import * as chatRequest from './chat/request.ts'
 import * as chatResponse from './chat/response.ts'
 import * as chatStream from './chat/stream.ts'
 import * as chatWire from './chat/wire.ts'
+import * as messagesEdit from './messages/edit.ts'
 import * as messagesRequest from './messages/request.ts'
 import * as messagesResponse from './messages/response.ts'
 import * as messagesStream from './messages/stream.ts'
@@ -17,6 +19,7 @@ const chat: Protocol = {
   upstreamHeaders: apiKey => (apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }),
   forwardedHeaders: () => ({}),
   ...chatWire,
+  ...chatEdit,
   ...chatRequest,
   ...chatResponse,
   ...chatStream,
@@ -38,6 +41,7 @@ const messages: Protocol = {
       }),
     ),
   ...messagesWire,
+  ...messagesEdit,
   ...messagesRequest,
   ...messagesResponse,
   ...messagesStream,

@@ -12,45 +12,13 @@ import type {
   UserPart,
 } from '../../core/turn.ts'
 import { isObject } from '../fields.ts'
-import { editMembers, editMessages, type MemberEdits, rawAt, rawText, root, stringify } from '../json.ts'
+import { stringify } from '../json.ts'
 import { legalToolId, legalUserId } from '../names.ts'
 import type { EncodedRequest, Target } from '../protocol.ts'
-import { withheldMembers } from '../withhold.ts'
 
 /** Ids longer than this are refused by the dialect's own vendor. */
 const TOOL_ID_LENGTH_MAX = 40
 const STOPS_MAX = 4
-
-// ── like pairs ──────────────────────────────────────────────────────────────────────────────────────────────────────
-
-/** The caller's own text with the named edits; everything else is forwarded as it came. */
-export function editRequest(ask: Ask, target: Target): string {
-  const text = withoutDevelopers(ask)
-  const changes: Record<string, string | undefined> = { model: JSON.stringify(target.model) }
-  if (ask.stream && !ask.includeUsage) {
-    const options = rawAt(ask.text, root(ask.text), 'stream_options')
-    changes.stream_options = editMembers(options?.startsWith('{') ? options : '{}', { include_usage: 'true' })
-  }
-  return editMembers(text, { ...withheldMembers(ask.body, target.withheld), ...changes, ...limitEdits(ask, target) })
-}
-
-/** The newer name of a role that every server of this dialect knows by its older one. */
-function withoutDevelopers({ body, text }: Ask): string {
-  const messages = body.messages as readonly JsonObject[]
-  if (!messages.some(({ role }) => role === 'developer')) return text
-  return editMessages(text, (place, span) =>
-    messages[place]?.role === 'developer' ? editMembers(rawText(text, span), { role: '"system"' }) : undefined,
-  )
-}
-
-/** The limit moves only when it has to: to another field, or down to what is held. */
-function limitEdits(ask: Ask, target: Target): MemberEdits {
-  const { body, maxTokens: asked } = ask
-  const unused = target.maxTokensField === 'max_tokens' ? 'max_completion_tokens' : 'max_tokens'
-  const isInPlace = asked === target.maxTokens && (body[unused] === undefined || body[unused] === null)
-  if (isInPlace) return {}
-  return { [unused]: undefined, [target.maxTokensField]: target.maxTokens && String(target.maxTokens) } as MemberEdits
-}
 
 // ── dialect -> vocabulary ───────────────────────────────────────────────────────────────────────────────────────────
 

@@ -3,62 +3,16 @@ import { Seen } from '../../core/seen.ts'
 import type { TurnEvent } from '../../core/turn.ts'
 import { AnswerWriter, flatText, malformed, parseAnswer } from '../answer.ts'
 import { isObject } from '../fields.ts'
-import { editMembers, jsonMembers, type Path, rawAt, rawObject, replaceAt, root } from '../json.ts'
 import type { Answer, View } from '../protocol.ts'
 import { FINISH_REASONS, readFinishReason, readUsage, writeUsage } from './wire.ts'
 
-// ── like pairs ──────────────────────────────────────────────────────────────────────────────────────────────────────
+// ── dialect -> vocabulary ───────────────────────────────────────────────────────────────────────────────────────────
 
-/** The upstream's own text with the named edits: id, model, the bill, and endings and arguments by the contract. */
-export function editBody(text: string, view: View): Answer {
-  const body = parseAnswer(text)
-  const { choice, message, reason } = firstChoice(body)
-  const seen = new Seen()
-  seen.reason = reason
-  const usage = readUsage(body.usage)
-  if (usage) seen.report(usage)
-  if (!usage?.output) for (const said of (body.choices as unknown[]).map(saidIn)) seen.text(said)
-  return {
-    seen,
-    render: bill =>
-      editMembers(mendChoice(text, choice, message), {
-        id: JSON.stringify(`chatcmpl-${view.id}`),
-        model: JSON.stringify(view.model),
-        usage: editMembers(rawObject(text, 'usage'), jsonMembers(writeUsage(bill))),
-      }),
-  }
-}
-
-/** All that a choice says, for the count where the upstream has none. */
-function saidIn(choice: unknown): string {
-  if (!isObject(choice) || !isObject(choice.message)) return ''
-  const { message } = choice
-  const made = toolCalls(message).map(call => call.arguments)
-  return [flatText(message.reasoning_content ?? message.reasoning), flatText(message.content), ...made].join('')
-}
-
-/** The contract: a call is a `tool_calls` ending, and its arguments are JSON, whatever the vendor says. */
-function mendChoice(text: string, choice: JsonObject, message: JsonObject): string {
-  const calls: unknown[] = Array.isArray(message.tool_calls) ? message.tool_calls : []
-  const filled = calls.flatMap((call, place): [Path, string][] => {
-    const isSilent = isObject(call) && isObject(call.function) && call.function.arguments === ''
-    return isSilent ? [[['choices', 0, 'message', 'tool_calls', place, 'function', 'arguments'], '"{}"']] : []
-  })
-  const mended = replaceAt(text, filled)
-  const isHonest = typeof choice.finish_reason === 'string' && !(choice.finish_reason === 'stop' && calls.length > 0)
-  if (isHonest) return mended
-  const ending = jsonMembers({ finish_reason: FINISH_REASONS[calls.length > 0 ? 'tool-calls' : 'stop'] })
-  const whole = rawAt(mended, root(mended), 'choices', 0) ?? '{}'
-  return replaceAt(mended, [[['choices', 0], editMembers(whole, ending)]])
-}
-
-function firstChoice(body: JsonObject) {
+export function firstChoice(body: JsonObject) {
   const choice: unknown = Array.isArray(body.choices) ? body.choices[0] : undefined
   if (!isObject(choice) || !isObject(choice.message)) throw malformed()
   return { choice, message: choice.message, reason: readFinishReason(choice.finish_reason) ?? ('stop' as const) }
 }
-
-// ── dialect -> vocabulary ───────────────────────────────────────────────────────────────────────────────────────────
 
 export function decodeBody(text: string): readonly TurnEvent[] {
   const body = parseAnswer(text)
@@ -76,7 +30,7 @@ export function decodeBody(text: string): readonly TurnEvent[] {
   return answer.drain()
 }
 
-function toolCalls(message: JsonObject): { id: string; name: string; arguments: string }[] {
+export function toolCalls(message: JsonObject): { id: string; name: string; arguments: string }[] {
   const listed: unknown[] = Array.isArray(message.tool_calls) ? message.tool_calls : []
   const legacy = isObject(message.function_call) ? [{ function: message.function_call }] : []
   return [...listed, ...legacy].flatMap(call => {

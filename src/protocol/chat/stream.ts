@@ -1,161 +1,15 @@
 import type { JsonObject } from '../../core/ask.ts'
-import { Seen } from '../../core/seen.ts'
 import type { Block, FinishReason, TurnEvent } from '../../core/turn.ts'
 import type { Usage } from '../../core/usage.ts'
 import { AnswerWriter, flatText, parseAnswer, truncated } from '../answer.ts'
 import { isObject } from '../fields.ts'
-import {
-  editMembers,
-  JsonProgress,
-  jsonMembers,
-  type MemberEdits,
-  RawJson,
-  rawAt,
-  rawObject,
-  replaceAt,
-  root,
-  stringify,
-} from '../json.ts'
-import type { AnswerStream, Bill, StreamDecoder, StreamEncoder, View } from '../protocol.ts'
+import { JsonProgress } from '../json.ts'
+import type { Bill, StreamDecoder, StreamEncoder, View } from '../protocol.ts'
 import { dataFrame, type Frame } from '../sse.ts'
 import { argumentsText } from './response.ts'
 import { DONE, FINISH_REASONS, readFinishReason, readUsage, writeUsage } from './wire.ts'
 
-const isDone = (frame: Frame): boolean => frame.data.trim() === '[DONE]'
-
-// ── like pairs ──────────────────────────────────────────────────────────────────────────────────────────────────────
-
-/** One of the answers under way; a caller may have asked for several. */
-interface Choice {
-  /** Calls by their index, and whether any text of their arguments has come. */
-  readonly calls: Map<unknown, boolean>
-  reason: FinishReason | undefined
-}
-
-/** The upstream's own chunks with the named edits; its usage waits for the bill and is shown only to those who asked. */
-class ChatStreamEditor implements AnswerStream {
-  readonly seen = new Seen()
-  done = false
-  private readonly view: View
-  private readonly choices = new Map<unknown, Choice>()
-  private created: unknown
-  private usage = '{}'
-
-  constructor(view: View) {
-    this.view = view
-    this.created = view.createdSeconds
-  }
-
-  get isComplete(): boolean {
-    return this.choices.size > 0 && this.choices.values().every(({ reason }) => reason !== undefined)
-  }
-
-  push(frame: Frame): string {
-    if (isDone(frame)) {
-      if (this.choices.size === 0) throw truncated()
-      this.done = true
-      return ''
-    }
-    const chunk = parseAnswer(frame.data)
-    this.created = chunk.created ?? this.created
-    if (isObject(chunk.usage)) this.report(chunk.usage, frame.data)
-    // Official clients throw on a chunk whose choices are no list of objects; it could not say anything anyway.
-    if (!Array.isArray(chunk.choices) || !chunk.choices.every(isObject)) return ''
-    if (chunk.choices.length === 0 && chunk.usage) return ''
-    let before = ''
-    let text = editMembers(frame.data, this.identity(chunk))
-    chunk.choices.forEach((wire, place) => {
-      const choice = this.observe(wire)
-      before += this.fillSilentCalls(wire, choice)
-      text = mendChoice(text, place, { wire, hasCalls: choice.calls.size > 0 })
-    })
-    return before + dataFrame(text)
-  }
-
-  end(): string {
-    if (!this.done && !this.isComplete) throw truncated()
-    return ''
-  }
-
-  close(bill: Bill): string {
-    const endings = [...this.choices].map(([index, { calls, reason }]) => {
-      if (reason !== undefined) return ''
-      return this.chunk(index, {}, FINISH_REASONS[calls.size > 0 ? 'tool-calls' : 'stop'])
-    })
-    if (!this.view.includeUsage) return endings.join('') + DONE
-    const usage = new RawJson(editMembers(this.usage, jsonMembers(writeUsage(bill))))
-    return endings.join('') + dataFrame(stringify({ ...this.head(), choices: [], usage })) + DONE
-  }
-
-  private head() {
-    return { ...head(this.view), created: this.created }
-  }
-
-  private identity(chunk: JsonObject): MemberEdits {
-    const { id, model, object, created } = this.head()
-    return {
-      ...jsonMembers({ id, model }),
-      ...(chunk.object === undefined ? jsonMembers({ object }) : {}),
-      ...(chunk.created === undefined ? jsonMembers({ created }) : {}),
-      usage: this.view.includeUsage ? 'null' : undefined,
-    }
-  }
-
-  private chunk(index: unknown, delta: unknown, reason: string | null): string {
-    const choices = [{ index, delta, finish_reason: reason }]
-    return dataFrame(JSON.stringify({ ...this.head(), choices, ...(this.view.includeUsage ? { usage: null } : {}) }))
-  }
-
-  private report(usage: JsonObject, data: string): void {
-    this.usage = rawObject(data, 'usage')
-    const counted = readUsage(usage)
-    if (counted) this.seen.report(counted)
-  }
-
-  private observe(wire: JsonObject): Choice {
-    const index = wire.index ?? 0
-    const choice = this.choices.get(index) ?? { calls: new Map(), reason: undefined }
-    this.choices.set(index, choice)
-    choice.reason = readFinishReason(wire.finish_reason) ?? choice.reason
-    this.seen.reason = choice.reason ?? this.seen.reason
-    if (!isObject(wire.delta)) return choice
-    const { content, reasoning_content, reasoning, tool_calls } = wire.delta
-    this.seen.text(flatText(content) + flatText(reasoning_content ?? reasoning))
-    if (!Array.isArray(tool_calls)) return choice
-    for (const call of tool_calls.filter(isObject)) {
-      const made = isObject(call.function) ? argumentsText(call.function.arguments) : ''
-      this.seen.text(made)
-      choice.calls.set(call.index, made !== '' || choice.calls.get(call.index) === true)
-    }
-    return choice
-  }
-
-  /** The contract: the arguments of a call are JSON, even where the vendor sends none. */
-  private fillSilentCalls(wire: JsonObject, { calls }: Choice): string {
-    if (readFinishReason(wire.finish_reason) === undefined) return ''
-    const silent = [...calls].filter(([, hasArguments]) => !hasArguments)
-    return silent
-      .map(([call]) => {
-        calls.set(call, true)
-        const fragment = { index: call, function: { arguments: '{}' } }
-        return this.chunk(wire.index ?? 0, { tool_calls: [fragment] }, null)
-      })
-      .join('')
-  }
-}
-
-/** The contract: a call is a `tool_calls` ending, whatever the vendor says. And a delta is an object, always. */
-function mendChoice(text: string, place: number, { wire, hasCalls }: { wire: JsonObject; hasCalls: boolean }): string {
-  const changes = {
-    ...(isObject(wire.delta) ? {} : { delta: '{}' }),
-    ...(hasCalls && wire.finish_reason === 'stop' ? { finish_reason: '"tool_calls"' } : {}),
-  }
-  if (Object.keys(changes).length === 0) return text
-  const choice = rawAt(text, root(text), 'choices', place) ?? '{}'
-  return replaceAt(text, [[['choices', place], editMembers(choice, changes)]])
-}
-
-export const editStream = (view: View): AnswerStream => new ChatStreamEditor(view)
+export const isDone = (frame: Frame): boolean => frame.data.trim() === '[DONE]'
 
 // ── dialect -> vocabulary ───────────────────────────────────────────────────────────────────────────────────────────
 
@@ -312,7 +166,7 @@ export const decodeStream = (): StreamDecoder => new ChatStreamDecoder()
 
 // ── vocabulary -> dialect ───────────────────────────────────────────────────────────────────────────────────────────
 
-const head = (view: View) => ({
+export const head = (view: View) => ({
   id: `chatcmpl-${view.id}`,
   object: 'chat.completion.chunk',
   created: view.createdSeconds,

@@ -12,36 +12,13 @@ import type {
 } from '../../core/turn.ts'
 import { isObject } from '../fields.ts'
 import { IMAGE_OMITTED } from '../images.ts'
-import { editMembers, editMessages, elements, member, RawJson, rawAt, root, stringify } from '../json.ts'
+import { elements, member, RawJson, rawAt, root, stringify } from '../json.ts'
 import { legalToolId, legalUserId } from '../names.ts'
 import type { EncodedRequest, Target } from '../protocol.ts'
-import { withheldMembers } from '../withhold.ts'
 
 const TOOL_ID_LENGTH_MAX = 64
 /** Neither an empty message nor an empty text is legal in this dialect. */
 const PLACEHOLDER = '.'
-
-// ── like pairs ──────────────────────────────────────────────────────────────────────────────────────────────────────
-
-/** The caller's own text with the named edits; everything else is forwarded as it came. */
-export function editRequest(ask: Ask, target: Target): string {
-  const limit = target.maxTokens ?? ask.maxTokens
-  return editMembers(withoutSystemRole(ask), {
-    ...withheldMembers(ask.body, target.withheld),
-    model: JSON.stringify(target.model),
-    ...(limit === ask.maxTokens ? {} : { max_tokens: String(limit) }),
-  })
-}
-
-/** A system message in the middle is newer than most servers of this dialect; as a reminder it reaches all of them. */
-function withoutSystemRole({ body, text }: Ask): string {
-  const messages = body.messages as readonly JsonObject[]
-  if (!messages.some(({ role }) => role === 'system')) return text
-  return editMessages(text, place => {
-    const message = messages[place]
-    return message?.role === 'system' ? JSON.stringify(encodeReminder(systemText(message))) : undefined
-  })
-}
 
 // ── dialect -> vocabulary ───────────────────────────────────────────────────────────────────────────────────────────
 
@@ -96,7 +73,7 @@ function decodeMessages({ body, text }: Ask, dropped: Set<string>): TurnMessage[
   })
 }
 
-const systemText = (message: JsonObject): string => blocks(message).map(blockText).join('\n\n')
+export const systemText = (message: JsonObject): string => blocks(message).map(blockText).join('\n\n')
 
 /** The blocks of a message whose content may be a plain string. */
 function blocks({ content }: JsonObject): JsonObject[] {
@@ -302,7 +279,7 @@ function encodeMessage(message: TurnMessage): WireMessage {
   }
 }
 
-const encodeReminder = (text: string): WireMessage => ({
+export const encodeReminder = (text: string): WireMessage => ({
   role: 'user',
   content: [{ type: 'text', text: `<system-reminder>${text}</system-reminder>` }],
 })

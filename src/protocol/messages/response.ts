@@ -3,75 +3,26 @@ import { Seen } from '../../core/seen.ts'
 import type { TurnEvent } from '../../core/turn.ts'
 import { AnswerWriter, malformed, parseAnswer } from '../answer.ts'
 import { isObject } from '../fields.ts'
-import {
-  editMembers,
-  elements,
-  jsonMembers,
-  member,
-  rawAt,
-  rawObject,
-  rawText,
-  root,
-  type Span,
-  stringify,
-} from '../json.ts'
+import { elements, member, rawAt, root, type Span, stringify } from '../json.ts'
 import { legalToolId } from '../names.ts'
 import type { Answer, View } from '../protocol.ts'
 import { toolInput } from './request.ts'
 import { readStopReason, readUsage, STOP_REASONS, writeUsage } from './wire.ts'
 
 const TOOL_ID_LENGTH_MAX = 64
-const EMPTY_TEXT = { type: 'text', text: '' }
+export const EMPTY_TEXT = { type: 'text', text: '' }
 
-// ── like pairs ──────────────────────────────────────────────────────────────────────────────────────────────────────
+// ── dialect -> vocabulary ───────────────────────────────────────────────────────────────────────────────────────────
 
-/** The upstream's own text with the named edits: id, model, the bill, and no thinking that nobody asked for. */
-export function editBody(text: string, view: View): Answer {
-  const body = parseAnswer(text)
-  const content = contentOf(body)
-  const seen = new Seen()
-  seen.reason = readStopReason(body.stop_reason) ?? 'stop'
-  const usage = readUsage(body.usage)
-  if (usage) seen.report(usage)
-  if (!usage?.output) for (const event of decodeBody(text)) if (event.type === 'delta') seen.event(event)
-  const shown = view.showThinking ? {} : { content: withoutThinking(text, content) }
-  // The contract: a call is a `tool_use` ending, whatever the vendor says.
-  const hasCalls = content.some(({ type }) => type === 'tool_use')
-  const isHonest = typeof body.stop_reason === 'string' && !(seen.reason === 'stop' && hasCalls)
-  const ending = isHonest ? {} : jsonMembers({ stop_reason: STOP_REASONS[hasCalls ? 'tool-calls' : 'stop'] })
-  return {
-    seen,
-    render: bill =>
-      editMembers(text, {
-        ...shown,
-        ...ending,
-        id: JSON.stringify(view.id),
-        model: JSON.stringify(view.model),
-        usage: editMembers(rawObject(text, 'usage'), jsonMembers(writeUsage(bill))),
-      }),
-  }
-}
-
-export const isThinking = (block: unknown): boolean =>
-  isObject(block) && (block.type === 'thinking' || block.type === 'redacted_thinking')
-
-function withoutThinking(text: string, content: readonly JsonObject[]): string {
-  const spans = contentSpans(text)
-  const kept = spans.filter((_, place) => !isThinking(content[place])).map(span => rawText(text, span))
-  return `[${kept.length > 0 ? kept.join(',') : JSON.stringify(EMPTY_TEXT)}]`
-}
-
-function contentOf(body: JsonObject): JsonObject[] {
+export function contentOf(body: JsonObject): JsonObject[] {
   if (!Array.isArray(body.content) || !body.content.every(isObject)) throw malformed()
   return body.content
 }
 
-function contentSpans(text: string): Span[] {
+export function contentSpans(text: string): Span[] {
   const content = member(text, root(text), 'content')
   return content ? elements(text, content.start) : []
 }
-
-// ── dialect -> vocabulary ───────────────────────────────────────────────────────────────────────────────────────────
 
 export function decodeBody(text: string): readonly TurnEvent[] {
   const body = parseAnswer(text)
