@@ -1,4 +1,4 @@
-import { type Nanos, nanos, ZERO } from './money.ts'
+import { atLeastZero, type Nanos, nanos, ZERO } from './money.ts'
 import type { HoldOutcome, HoldRequest } from './ports.ts'
 
 export interface Funds {
@@ -25,5 +25,3 @@ export function admit(funds: Funds, { most, least }: Pick<HoldRequest, 'most' | 
   const limit = remaining !== undefined && remaining < available ? remaining : available
   return { type: 'held', amount: most < limit ? most : limit }
 }
-
-export const atLeastZero = (amount: Nanos): Nanos => (amount < ZERO ? ZERO : amount)

@@ -1,4 +1,4 @@
-import { formatMicroDollars, type Nanos } from './money.ts'
+import { atLeastZero, formatMicroDollars, type Nanos } from './money.ts'
 
 /** Everything that can go wrong. A kind without a row in `WIRE` does not compile. */
 export type Failure =
@@ -188,7 +188,7 @@ const WIRE: { readonly [K in FailureKind]: Row<K> } = {
     ...OURS,
     status: 403,
     code: 'insufficient_user_quota',
-    message: `用户额度不足, 剩余额度: ${quota(balance)}`,
+    message: `用户额度不足, 剩余额度: ${quota(atLeastZero(balance))}`,
     hint: 'The account has no credit left; top it up (POST /api/accounts/{id}/topups).',
   }),
   'balance-too-low': ({ balance, needed }) => ({

@@ -14,6 +14,8 @@ export const nanos = (amount: bigint): Nanos => amount as Nanos
 
 export const ZERO = nanos(0n)
 
+export const atLeastZero = (amount: Nanos): Nanos => (amount < ZERO ? ZERO : amount)
+
 export const dollars = (whole: number): Nanos => nanos(BigInt(whole) * NANOS_PER_DOLLAR)
 
 /** Reads `12`, `0.25` or `-3.000000001`; undefined for anything else, so that callers say which field is at fault. */

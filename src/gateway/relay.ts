@@ -67,11 +67,13 @@ function encode({ call, ask, model, channel, pair, maxTokens }: Relay): EncodedR
     pair,
   )
   const dropped = droppedNames(ask.droppedImages ? ['image', ...request.dropped] : request.dropped)
-  if (dropped.length > 0 && call.headers.get('x-duet-strict') === 'true') {
+  if (dropped.length > 0 && isStrict(call.headers)) {
     throw new GatewayError({ kind: 'translation-lossy', dropped })
   }
   return { ...request, dropped }
 }
+
+const isStrict = (headers: Headers): boolean => /^(true|1)$/i.test(headers.get('x-duet-strict')?.trim() ?? '')
 
 /** What goes wrong here is wrong with the request, not with an answer. */
 function requestTo(target: Target, pair: Pair): EncodedRequest {

@@ -26,7 +26,15 @@ export async function readBody(request: Request, limits: BodyLimits): Promise<st
   const decoder = Object.hasOwn(DECODERS, encoding) ? DECODERS[encoding] : undefined
   if (!isPlain && !decoder) throw new GatewayError({ kind: 'body-encoding-unknown', encoding })
   const bytes = await receive(request, limits)
-  return new TextDecoder().decode(decoder ? await decode(bytes, decoder, limits) : bytes)
+  return decodeText(decoder ? await decode(bytes, decoder, limits) : bytes)
+}
+
+function decodeText(bytes: Uint8Array): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+  } catch (cause) {
+    throw new GatewayError({ kind: 'body-not-json' }, cause)
+  }
 }
 
 async function receive(request: Request, { bytesMax, secondsMax }: BodyLimits): Promise<Uint8Array> {

@@ -94,11 +94,17 @@ function callContent(prompt: Prompt, tools: readonly Tool[], seed: string): Cont
   let left = prompt.maxTokens
   for (const [index, tool] of tools.entries()) {
     if (left <= 0) return { text: [], calls, ending: { reason: 'length' } }
-    const whole = tokensOf(JSON.stringify(objectFor(tool.schema, prompt.question)))
+    const whole = tokensOf(JSON.stringify(objectFor(tool.schema, subjectFor(tool, prompt))))
     calls.push({ id: hexId(seed, `call ${index}`), name: tool.name, arguments: whole.slice(0, left) })
     left -= whole.length
   }
   return { text: [], calls, ending: { reason: left < 0 ? 'length' : 'tool-calls' } }
+}
+
+/** What a call is about: the question. A tool that takes anything gets what earlier calls have found out about it. */
+function subjectFor({ schema }: Tool, { question, results }: Prompt): string {
+  const takesAnything = typeof schema === 'boolean' || Object.keys(schema.properties ?? {}).length === 0
+  return takesAnything && results.length > 0 ? results.map(({ text }) => text).join(' ') : question
 }
 
 function usageOf(prompt: Prompt, { text, calls }: Content, reasoning: number): Usage {

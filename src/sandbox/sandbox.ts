@@ -89,7 +89,7 @@ function refuse({ status, message }: Refusal, dialect: Dialect, seed: string): R
 }
 
 function headersOf(dialect: Dialect, seed: string): Readonly<Record<string, string>> {
-  return { [dialect.requestIdHeader]: requestIdOf(seed) }
+  return { [dialect.requestIdHeader]: requestIdOf(seed), 'x-duet-sandbox': 'true' }
 }
 
 function requestIdOf(seed: string): string {

@@ -1,5 +1,5 @@
-import { admit, atLeastZero } from '../core/admission.ts'
-import { nanos, ZERO } from '../core/money.ts'
+import { admit } from '../core/admission.ts'
+import { atLeastZero, nanos, ZERO } from '../core/money.ts'
 import type {
   Entry,
   HoldOutcome,

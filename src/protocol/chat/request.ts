@@ -74,6 +74,7 @@ function decodeMessage(message: JsonObject, dropped: Set<string>): TurnMessage[]
     case 'developer':
       return [{ role: 'system', text: contentText(message) }]
     case 'assistant':
+      if (message.reasoning_content) dropped.add('reasoning_content')
       return [{ role: 'assistant', parts: decodeAssistant(message) }]
     case 'tool':
       return [{ role: 'user', parts: [toolResult(message.tool_call_id as string, message)] }]
@@ -192,7 +193,7 @@ export function encodeRequest(turn: Turn, target: Target): EncodedRequest {
   const hasTools = turn.tools.length > 0
   const body = {
     model: target.model,
-    messages: [...system, ...turn.messages.flatMap(encodeMessage)],
+    messages: [...system, ...inOrder(turn.messages).flatMap(encodeMessage)],
     tools: hasTools ? turn.tools.map(encodeTool) : undefined,
     tool_choice: hasTools && turn.toolChoice ? encodeToolChoice(turn.toolChoice) : undefined,
     parallel_tool_calls: hasTools && !turn.parallelTools ? false : undefined,
@@ -208,10 +209,35 @@ export function encodeRequest(turn: Turn, target: Target): EncodedRequest {
   }
   const dropped = [
     ...(turn.stop.length > STOPS_MAX ? ['stop_sequences'] : []),
-    ...(turn.effort && turn.effort !== 'none' && !target.reasoning ? ['thinking'] : []),
+    ...(turn.effort && turn.effort !== 'none' && !target.reasoning ? ['effort'] : []),
   ]
   return { body: stringify(body), dropped }
 }
+
+/**
+ * Calls are followed by their results at once, all calls of a turn in one message. The other dialect joins messages of
+ * one role and takes a word of the system anywhere; here such a word waits until the results are told.
+ */
+function inOrder(messages: readonly TurnMessage[]): TurnMessage[] {
+  const ordered: TurnMessage[] = []
+  const waiting: TurnMessage[] = []
+  for (const message of messages) {
+    const last = ordered.at(-1)
+    if (message.role === 'system' && last && hasCalls(last)) waiting.push(message)
+    else if (message.role === 'assistant' && last?.role === 'assistant') {
+      ordered[ordered.length - 1] = { role: 'assistant', parts: [...last.parts, ...message.parts] }
+    } else if (message.role === 'user' && last?.role === 'user' && hasResults(message)) {
+      ordered[ordered.length - 1] = { role: 'user', parts: [...last.parts, ...message.parts] }
+    } else ordered.push(...(hasResults(message) ? [message, ...waiting.splice(0)] : [...waiting.splice(0), message]))
+  }
+  return [...ordered, ...waiting]
+}
+
+const hasCalls = (message: TurnMessage): boolean =>
+  message.role === 'assistant' && message.parts.some(({ type }) => type === 'tool-call')
+
+const hasResults = (message: TurnMessage): boolean =>
+  message.role === 'user' && message.parts.some(({ type }) => type === 'tool-result')
 
 function encodeMessage(message: TurnMessage): unknown[] {
   switch (message.role) {

@@ -2,13 +2,13 @@ import type { Ask, JsonObject } from '../../core/ask.ts'
 import { Seen } from '../../core/seen.ts'
 import { malformed, parseAnswer, truncated } from '../answer.ts'
 import { isObject } from '../fields.ts'
-import { editMembers, editMessages, jsonMembers, rawObject, rawText } from '../json.ts'
+import { editMembers, jsonMembers, rawObject, rawText } from '../json.ts'
 import type { Answer, AnswerStream, Bill, Target, View } from '../protocol.ts'
 import { type Frame, namedFrame } from '../sse.ts'
 import { withheldMembers } from '../withhold.ts'
-import { encodeReminder, systemText } from './request.ts'
 import { contentOf, contentSpans, decodeBody, EMPTY_TEXT } from './response.ts'
 import { parseEvent, part, STOP, write } from './stream.ts'
+import { tidyRequest } from './tidy.ts'
 import { readStopReason, readUsage, STOP_REASONS, writeUsage } from './wire.ts'
 
 /** Like pairs: what the other side wrote, with the named edits and nothing else. */
@@ -18,20 +18,11 @@ import { readStopReason, readUsage, STOP_REASONS, writeUsage } from './wire.ts'
 /** The caller's own text with the named edits; everything else is forwarded as it came. */
 export function editRequest(ask: Ask, target: Target): string {
   const limit = target.maxTokens ?? ask.maxTokens
-  return editMembers(withoutSystemRole(ask), {
+  return editMembers(ask.text, {
     ...withheldMembers(ask.body, target.withheld),
+    ...tidyRequest(ask),
     model: JSON.stringify(target.model),
     ...(limit === ask.maxTokens ? {} : { max_tokens: String(limit) }),
-  })
-}
-
-/** A system message in the middle is newer than most servers of this dialect; as a reminder it reaches all of them. */
-function withoutSystemRole({ body, text }: Ask): string {
-  const messages = body.messages as readonly JsonObject[]
-  if (!messages.some(({ role }) => role === 'system')) return text
-  return editMessages(text, place => {
-    const message = messages[place]
-    return message?.role === 'system' ? JSON.stringify(encodeReminder(systemText(message))) : undefined
   })
 }
 

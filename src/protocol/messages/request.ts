@@ -18,7 +18,7 @@ import type { EncodedRequest, Target } from '../protocol.ts'
 
 const TOOL_ID_LENGTH_MAX = 64
 /** Neither an empty message nor an empty text is legal in this dialect. */
-const PLACEHOLDER = '.'
+export const PLACEHOLDER = '.'
 
 // ── dialect -> vocabulary ───────────────────────────────────────────────────────────────────────────────────────────
 
@@ -211,8 +211,9 @@ export function encodeRequest(turn: Turn, target: Target): EncodedRequest {
   }
   const dropped = [
     ...(turn.topP !== undefined && body.top_p === undefined ? ['top_p'] : []),
+    ...(stops.length < turn.stop.length ? ['stop'] : []),
     ...(turn.temperature !== undefined && body.temperature === undefined ? ['temperature'] : []),
-    ...(turn.effort && turn.effort !== 'none' && !thinks ? ['reasoning_effort'] : []),
+    ...(turn.effort && turn.effort !== 'none' && !thinks ? ['effort'] : []),
   ]
   return { body: stringify(body), dropped, ...(outputTool === undefined ? {} : { outputTool }) }
 }

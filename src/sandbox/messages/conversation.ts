@@ -26,11 +26,10 @@ type Block = { readonly text?: string; readonly call?: Call; readonly result?: R
 
 const ROLES = ['user', 'assistant']
 
-/** Blocks that a conversation may carry and that this vendor's models do not look into. */
-const IGNORED_BLOCKS = ['redacted_thinking', 'server_tool_use', 'web_search_tool_result', 'search_result', 'document']
-
 export function readConversation(list: readonly unknown[], system: unknown): Conversation {
-  const messages = list.map((message, at) => readMessage(message, `messages.${at}`, at === list.length - 1))
+  const messages = combineTurns(
+    list.map((message, at) => readMessage(message, `messages.${at}`, at === list.length - 1)),
+  )
   if (messages[0]?.role !== 'user') throw badRequest('messages: first message must use the "user" role')
   const toolNames = checkToolUse(messages)
 
@@ -45,6 +44,24 @@ export function readConversation(list: readonly unknown[], system: unknown): Con
     texts: [systemText, ...messages.flatMap(textsOf)],
   }
 }
+
+/** Consecutive messages of one role are one turn. */
+function combineTurns(messages: readonly Message[]): readonly Message[] {
+  const turns: Message[] = []
+  for (const message of messages) {
+    const last = turns.at(-1)
+    if (last?.role === message.role) turns[turns.length - 1] = joinTurns(last, message)
+    else turns.push(message)
+  }
+  return turns
+}
+
+const joinTurns = (one: Message, other: Message): Message => ({
+  ...one,
+  text: [one.text, other.text].filter(text => text !== '').join('\n'),
+  calls: [...one.calls, ...other.calls],
+  results: [...one.results, ...other.results],
+})
 
 function textsOf({ text, calls, results }: Message): readonly string[] {
   return [
@@ -132,8 +149,8 @@ function readBlock(value: unknown, path: string): Block {
       nonEmptyTextAt(block.signature, `${path}.signature`)
       return {}
     default:
-      if (IGNORED_BLOCKS.includes(String(block.type))) return {}
-      throw badRequest(`${path}: content of type ${JSON.stringify(block.type)} is not supported by this model`)
+      if (block.type === 'image') throw badRequest(`${path}: content of type "image" is not supported by this model`)
+      return {}
   }
 }
 

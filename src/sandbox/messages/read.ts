@@ -17,17 +17,10 @@ import { readConversation } from './conversation.ts'
 
 const TOOL_NAME = /^[A-Za-z0-9_-]{1,128}$/
 
-const KNOWN_FIELDS = new Set(
-  `model messages max_tokens system tools tool_choice stream temperature top_p top_k stop_sequences metadata thinking
-  output_config service_tier container context_management mcp_servers cache_control inference_geo speed betas safeguards
-  diagnostics`.split(/\s+/),
-)
-
 const THINKING_TYPES = ['enabled', 'disabled', 'adaptive', 'between_tools']
 const THINKING_BUDGET_MIN = 1024
 
 export function readPrompt(body: Fields): Prompt {
-  checkKnownFields(body)
   const model = nonEmptyTextAt(body.model, 'model')
   const maxTokens = readMaxTokens(body)
   const { texts, ...conversation } = readConversation(nonEmptyListAt(body.messages, 'messages'), body.system)
@@ -51,25 +44,20 @@ export function readPrompt(body: Fields): Prompt {
   }
 }
 
-function checkKnownFields(body: Fields): void {
-  const unknown = Object.keys(body).find(key => !KNOWN_FIELDS.has(key) && !key.startsWith('x_'))
-  if (unknown !== undefined) throw badRequest(`${unknown}: Extra inputs are not permitted`)
-}
-
 function readTools(value: unknown): readonly Tool[] {
-  const tools = (optional(value, 'tools', listAt) ?? []).map((tool, at) => readTool(tool, `tools.${at}`))
+  const tools = (optional(value, 'tools', listAt) ?? []).flatMap((tool, at) => readTool(tool, `tools.${at}`))
   return checkToolNames(tools, TOOL_NAME)
 }
 
-function readTool(value: unknown, path: string): Tool {
+/** Tools that a vendor runs itself have a type of their own; this one runs none. */
+function readTool(value: unknown, path: string): Tool[] {
   const tool = fieldsAt(value, path)
-  const schema = fieldsAt(tool.input_schema, `${path}.input_schema`)
-  if (schema.type !== 'object') throw badRequest(`${path}.input_schema.type: Input should be 'object'`)
-  return {
-    name: nonEmptyTextAt(tool.name, `${path}.name`),
-    description: optional(tool.description, `${path}.description`, textAt) ?? '',
-    schema,
-  }
+  if ((tool.type ?? 'custom') !== 'custom') return []
+  const { type = 'object', ...schema } = fieldsAt(tool.input_schema, `${path}.input_schema`)
+  if (type !== 'object') throw badRequest(`${path}.input_schema.type: Input should be 'object'`)
+  const name = nonEmptyTextAt(tool.name, `${path}.name`)
+  const description = optional(tool.description, `${path}.description`, textAt) ?? ''
+  return [{ name, description, schema: { type, ...schema } }]
 }
 
 function readToolChoice(value: unknown): ToolChoice {
