@@ -16,23 +16,24 @@ async function startOrExplain(): Promise<App> {
   try {
     return await startApp(readConfig(process.env), text => process.stderr.write(text))
   } catch (error) {
-    process.stderr.write(explain(error))
+    process.stderr.write(`duet: cannot start: ${explain(error)}`)
     process.exit(1)
   }
 }
 
 function explain(error: unknown): string {
-  if (error instanceof ConfigError) {
-    return `duet: the configuration has ${error.faults.length} fault(s):\n${error.faults.map(fault => `  - ${fault}\n`).join('')}`
-  }
-  return `duet: cannot start: ${error instanceof Error ? error.message : error}\n`
+  if (!(error instanceof ConfigError)) return `${error instanceof Error ? error.message : error}\n`
+  const { faults } = error
+  const list = faults.map(fault => `  - ${fault}\n`).join('')
+  return `the configuration has ${faults.length === 1 ? 'a fault' : `${faults.length} faults`}:\n${list}`
 }
 
 async function reload(app: App): Promise<void> {
   try {
     await app.reload()
   } catch (error) {
-    process.stderr.write(`${explain(error)}duet: the last good configuration stays in use\n`)
+    process.stderr.write(`duet: cannot read the configuration again: ${explain(error)}`)
+    process.stderr.write('duet: the last good configuration stays in use\n')
   }
 }
 

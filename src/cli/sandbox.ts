@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util'
 import { BUILTIN_MODELS } from '../config/builtin.ts'
-import { startSandbox } from '../sandbox/sandbox.ts'
+import { type Sandbox, startSandbox } from '../sandbox/sandbox.ts'
 
 const DEFAULT_PORT = '7071'
 
@@ -13,11 +13,22 @@ export async function runSandbox(args: readonly string[]): Promise<void> {
     return
   }
   const reasoning = new Set(BUILTIN_MODELS.filter(model => model.reasoning).map(({ id }) => id))
-  const sandbox = startSandbox({ port, reasons: model => reasoning.has(model) || /reason|think/i.test(model) })
+  const sandbox = startOrExplain(port, model => reasoning.has(model) || /reason|think/i.test(model))
+  if (!sandbox) return
   console.log(`The sandbox is listening on ${sandbox.url} (chat and messages; any key, any model).`)
   const stop = () => sandbox.stop().then(() => process.exit(0))
   process.on('SIGTERM', stop)
   process.on('SIGINT', stop)
+}
+
+function startOrExplain(port: number, reasons: (model: string) => boolean): Sandbox | undefined {
+  try {
+    return startSandbox({ port, reasons })
+  } catch (error) {
+    console.error(`duet sandbox: cannot start: ${error instanceof Error ? error.message : error}`)
+    process.exitCode = 1
+    return undefined
+  }
 }
 
 function readPort(args: readonly string[]): number | undefined {

@@ -89,7 +89,10 @@ async function loadFile(path: string, env: Environment): Promise<LoadedCatalog> 
 function loadFromEnvironment(env: Environment): LoadedCatalog {
   const found = Object.entries(PRESETS).flatMap(([vendor, preset]) => {
     const variable = preset.variables.find(name => env[name])
-    const models = presetModels(preset, BUILTIN_MODELS)
+    const models = presetModels(
+      preset,
+      BUILTIN_MODELS.map(({ id }) => id),
+    )
     return variable && models.size > 0 ? [{ vendor, preset, variable, models }] : []
   })
   const channels = found.map(({ vendor, preset, variable, models }) => ({

@@ -2,6 +2,7 @@ import type { z } from 'zod'
 import type { Channel, Model } from '../core/catalog.ts'
 import { pricePerMillion } from '../core/money.ts'
 import { BUILTIN_MODELS } from './builtin.ts'
+import { crossFaults } from './cross.ts'
 import { ConfigError } from './faults.ts'
 import { DEFAULT_TIMEOUTS, PRESETS, type Preset, presetModels } from './presets.ts'
 import { type ChannelEntry, FILE, type ModelEntry } from './schema.ts'
@@ -18,32 +19,23 @@ export interface CatalogParts {
 /** Reads `duet.yaml`; throws a `ConfigError` with every fault and its path. */
 export function readCatalogFile(text: string, env: Environment): CatalogParts {
   const faults: string[] = []
-  const file = FILE.safeParse(substitute(parseYaml(text) ?? {}, { env, faults, path: '' }))
-  if (!file.success) throw new ConfigError([...faults, ...file.error.issues.flatMap(describe)])
+  const raw = substitute(parseYaml(text) ?? {}, { env, faults, path: '' })
+  const file = FILE.safeParse(raw)
+  if (!file.success) faults.push(...file.error.issues.flatMap(describe))
+  faults.push(
+    ...crossFaults(
+      raw,
+      BUILTIN_MODELS.map(({ id }) => id),
+      env,
+    ),
+  )
+  if (!file.success || faults.length > 0) throw new ConfigError(faults)
   const models = file.data.models?.map(toModel) ?? BUILTIN_MODELS
-  const entries = file.data.channels ?? []
-  const channels = entries.map((entry, place) => toChannel(entry, { env, faults, models, path: `channels[${place}]` }))
-  const aliases = new Map(Object.entries(file.data.aliases ?? {}))
-  faults.push(
-    ...duplicates(
-      models.map(({ id }) => id),
-      'models',
-      'id',
-    ),
-  )
-  faults.push(
-    ...duplicates(
-      entries.map(({ name }) => name),
-      'channels',
-      'name',
-    ),
-  )
-  for (const [alias, id] of aliases) {
-    if (!models.some(model => model.id === id)) faults.push(`aliases.${alias}: there is no model ${id}`)
-    if (models.some(model => model.id === alias)) faults.push(`aliases.${alias}: is the name of a model`)
+  return {
+    models,
+    channels: (file.data.channels ?? []).map(entry => toChannel(entry, models, env)),
+    aliases: new Map(Object.entries(file.data.aliases ?? {})),
   }
-  if (faults.length > 0) throw new ConfigError(faults)
-  return { models, channels, aliases }
 }
 
 function parseYaml(text: string): unknown {
@@ -87,12 +79,6 @@ function describe(issue: z.core.$ZodIssue): string[] {
   return issue.keys.map(key => `${path ? `${path}.` : ''}${key}: unknown key`)
 }
 
-function duplicates(values: readonly string[], list: string, field: string): string[] {
-  return values.flatMap((value, place) =>
-    values.indexOf(value) < place ? [`${list}[${place}].${field}: ${value} is there twice`] : [],
-  )
-}
-
 function toModel(entry: ModelEntry): Model {
   const { input, output, cache_read = input, cache_write = input } = entry.price
   return {
@@ -113,20 +99,15 @@ function toModel(entry: ModelEntry): Model {
   }
 }
 
-function toChannel(entry: ChannelEntry, place: Place & { readonly models: readonly Model[] }): Channel {
-  const { env, faults, models, path } = place
-  const preset = findPreset(entry, faults, path)
-  if (!preset && entry.vendor === undefined) {
-    if (!entry.protocol) faults.push(`${path}.protocol: is required (or name a vendor)`)
-    if (!entry.base_url) faults.push(`${path}.base_url: is required (or name a vendor)`)
-  }
+function toChannel(entry: ChannelEntry, models: readonly Model[], env: Environment): Channel {
+  const preset = entry.vendor === undefined ? undefined : PRESETS[entry.vendor]
   const { connect, first_byte, idle } = entry.timeout
   return {
     name: entry.name,
     protocol: entry.protocol ?? preset?.protocol ?? 'chat',
     baseUrl: (entry.base_url ?? preset?.baseUrl ?? '').replace(/\/+$/, ''),
-    apiKeys: readKeys(entry, preset, { env, faults, path }),
-    models: readModels(entry, preset, { faults, path, models }),
+    apiKeys: keysOf(entry, preset, env),
+    models: modelsOf(entry, preset, models),
     priority: entry.priority,
     weight: entry.weight,
     groups: entry.groups,
@@ -141,36 +122,15 @@ function toChannel(entry: ChannelEntry, place: Place & { readonly models: readon
   }
 }
 
-function findPreset(entry: ChannelEntry, faults: string[], path: string): Preset | undefined {
-  if (entry.vendor === undefined) return undefined
-  const preset = Object.hasOwn(PRESETS, entry.vendor) ? PRESETS[entry.vendor] : undefined
-  if (!preset) faults.push(`${path}.vendor: must be one of ${Object.keys(PRESETS).join(', ')}`)
-  return preset
+function keysOf({ api_key, api_keys }: ChannelEntry, preset: Preset | undefined, env: Environment): string[] {
+  const given = api_keys ?? (api_key === undefined ? [] : [api_key])
+  const known = preset?.variables.map(name => env[name]).find(Boolean)
+  return given.length > 0 || known === undefined ? given : [known]
 }
 
-function readKeys(entry: ChannelEntry, preset: Preset | undefined, { env, faults, path }: Place): string[] {
-  if (entry.api_key && entry.api_keys) faults.push(`${path}: give api_key or api_keys, not both`)
-  const given = entry.api_keys ?? (entry.api_key ? [entry.api_key] : [])
-  if (given.length > 0 || !preset || preset.keyless) return given
-  const known = preset.variables.map(name => env[name]).find(Boolean)
-  if (known) return [known]
-  faults.push(`${path}.api_key: is required (or set ${preset.variables.join(' or ')})`)
-  return []
-}
-
-function readModels(
-  entry: ChannelEntry,
-  preset: Preset | undefined,
-  { faults, path, models }: { faults: string[]; path: string; models: readonly Model[] },
-): ReadonlyMap<string, string> {
-  if (!entry.models) {
-    const served = preset ? presetModels(preset, models) : new Map<string, string>()
-    if (served.size === 0) faults.push(`${path}.models: is required`)
-    return served
-  }
-  const pairs = Array.isArray(entry.models) ? entry.models.map(id => [id, id] as const) : Object.entries(entry.models)
-  for (const [id] of pairs) {
-    if (!models.some(model => model.id === id)) faults.push(`${path}.models: there is no model ${id}`)
-  }
-  return new Map(pairs)
+function modelsOf(entry: ChannelEntry, preset: Preset | undefined, models: readonly Model[]): Map<string, string> {
+  if (Array.isArray(entry.models)) return new Map(entry.models.map(id => [id, id]))
+  if (entry.models) return new Map(Object.entries(entry.models))
+  const ids = models.map(({ id }) => id)
+  return preset ? presetModels(preset, ids) : new Map()
 }

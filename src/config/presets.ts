@@ -1,5 +1,4 @@
 import type { ProtocolName } from '../core/ask.ts'
-import type { Model } from '../core/catalog.ts'
 import { vendorNameOf } from './builtin.ts'
 
 export const DEFAULT_TIMEOUTS = { connectMs: 5_000, firstByteMs: 60_000, idleMs: 60_000 }
@@ -78,8 +77,8 @@ export const PRESETS: Readonly<Record<string, Preset>> = {
 }
 
 /** The catalog's models that a preset serves, under the names it knows. */
-export function presetModels({ serves }: Preset, models: readonly Model[]): Map<string, string> {
-  if (serves === 'all') return new Map(models.map(({ id }) => [id, id]))
-  const served = models.filter(({ id }) => serves.includes(id.slice(0, id.indexOf('/'))))
-  return new Map(served.map(({ id }) => [id, vendorNameOf(id)]))
+export function presetModels({ serves }: Preset, ids: readonly string[]): Map<string, string> {
+  if (serves === 'all') return new Map(ids.map(id => [id, id]))
+  const served = ids.filter(id => serves.includes(id.slice(0, id.indexOf('/'))))
+  return new Map(served.map(id => [id, vendorNameOf(id)]))
 }

@@ -25,7 +25,7 @@ const dollars = z.preprocess(
     .number()
     .min(0)
     .max(1_000_000)
-    .refine(price => price === 0 || price >= 1e-9, 'is too small to be counted; prices have at most nine decimals'),
+    .refine(price => !(price > 0 && price < 1e-9), 'is too small to be counted; prices have at most nine decimals'),
 )
 
 const price = z.strictObject({

@@ -1,8 +1,8 @@
 import { type InspectDeps, inspect } from './inspect.ts'
 import { administer, type ManageDeps } from './manage.ts'
 import { addressOf } from './path.ts'
-import { preflight, withoutBody } from './reply.ts'
-import { type RouteDeps, visit } from './routes.ts'
+import { openToBrowsers, preflight, withoutBody } from './reply.ts'
+import { isForBrowsers, type RouteDeps, visit } from './routes.ts'
 
 export type EdgeDeps = RouteDeps & ManageDeps & InspectDeps
 
@@ -13,8 +13,9 @@ export async function handle(request: Request, deps: EdgeDeps): Promise<Response
   const { path } = address
   if (path === '/api' || path.startsWith('/api/')) return administer(request, address, deps)
   if (path.startsWith('/health/') || path === '/metrics') return inspect(request.method, path, deps)
+  if (!isForBrowsers(path)) return visit(request, path, deps)
   if (request.method === 'OPTIONS' && request.headers.has('access-control-request-method')) return preflight(request)
-  return visit(request, path, deps)
+  return openToBrowsers(await visit(request, path, deps))
 }
 
 /** The same question, for those who want the headers of its answer only. */

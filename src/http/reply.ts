@@ -21,7 +21,7 @@ const idHeaders = (requestId: string) => ({ 'x-request-id': requestId, 'request-
 
 export function answer({ headers, body }: Reply, requestId: string): Response {
   const type = typeof body === 'string' ? JSON_TYPE : STREAM_TYPE
-  return new Response(body, { headers: { ...OPEN_TO_BROWSERS, ...type, ...idHeaders(requestId), ...headers } })
+  return new Response(body, { headers: { ...type, ...idHeaders(requestId), ...headers } })
 }
 
 export function refuse(failure: Failure, { requestId, protocol }: { requestId: string; protocol: Protocol }): Response {
@@ -29,13 +29,17 @@ export function refuse(failure: Failure, { requestId, protocol }: { requestId: s
   return new Response(protocol.errorBody(failure, requestId), {
     status,
     headers: {
-      ...OPEN_TO_BROWSERS,
       ...JSON_TYPE,
       ...idHeaders(requestId),
       ...(mayRetry ? {} : { 'x-should-retry': 'false' }),
       ...(retryAfter === undefined ? {} : { 'retry-after': retryAfter }),
     },
   })
+}
+
+export function openToBrowsers(response: Response): Response {
+  for (const [name, value] of Object.entries(OPEN_TO_BROWSERS)) response.headers.set(name, value)
+  return response
 }
 
 /** A browser's question before the real request. */

@@ -70,6 +70,13 @@ function handlerOf(method: string, route: string): Handler | undefined {
   return Object.hasOwn(ROUTES, `${method} ${route}`) ? ROUTES[`${method} ${route}`] : undefined
 }
 
+/** Browser apps may call what is under `/v1`, and the same routes without the prefix; nothing else is their business. */
+export function isForBrowsers(path: string): boolean {
+  if (path === '/v1' || path.startsWith('/v1/')) return true
+  const route = routePath(path)
+  return ['GET', 'POST'].some(method => handlerOf(method, route) !== undefined)
+}
+
 /** What callers of the two protocols may ask for; every failure of theirs goes out here. */
 export async function visit(request: Request, path: string, deps: RouteDeps): Promise<Response> {
   const route = routePath(path)

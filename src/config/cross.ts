@@ -1,0 +1,79 @@
+import { PRESETS, type Preset, presetModels } from './presets.ts'
+
+type Fields = Readonly<Record<string, unknown>>
+type Environment = Readonly<Record<string, string | undefined>>
+
+/**
+ * Faults between the parts of a file: names that lead nowhere, names that are there twice, what one part needs of
+ * another. They are looked for in the raw file, whatever its shape, so that they are listed together with faults of shape.
+ */
+export function crossFaults(file: unknown, builtinIds: readonly string[], env: Environment): string[] {
+  if (!isFields(file)) return []
+  const models = listOf(file.models)
+  const ids = file.models === undefined ? builtinIds : models.flatMap(({ id }) => (typeof id === 'string' ? [id] : []))
+  const channels = listOf(file.channels)
+  return [
+    ...repeated(models, 'models', 'id'),
+    ...repeated(channels, 'channels', 'name'),
+    ...channels.flatMap((channel, place) => channelFaults(channel, { path: `channels[${place}]`, ids, env })),
+    ...aliasFaults(file.aliases, ids),
+  ]
+}
+
+interface Place {
+  readonly path: string
+  readonly ids: readonly string[]
+  readonly env: Environment
+}
+
+function channelFaults(channel: Fields, place: Place): string[] {
+  const { path } = place
+  const { vendor, api_key: key, api_keys: keys } = channel
+  const faults: string[] = []
+  const preset = typeof vendor === 'string' && Object.hasOwn(PRESETS, vendor) ? PRESETS[vendor] : undefined
+  if (vendor !== undefined && !preset) faults.push(`${path}.vendor: must be one of ${Object.keys(PRESETS).join(', ')}`)
+  for (const field of vendor === undefined ? ['protocol', 'base_url'] : []) {
+    if (channel[field] === undefined) faults.push(`${path}.${field}: is required (or name a vendor)`)
+  }
+  if (key !== undefined && keys !== undefined) faults.push(`${path}: give api_key or api_keys, not both`)
+  if (preset && key === undefined && keys === undefined) faults.push(...keyFaults(preset, place))
+  return [...faults, ...modelFaults(channel.models, preset, place)]
+}
+
+function keyFaults({ variables, keyless }: Preset, { path, env }: Place): string[] {
+  if (keyless || variables.some(name => env[name])) return []
+  return [`${path}.api_key: is required (or set ${variables.join(' or ')})`]
+}
+
+function modelFaults(models: unknown, preset: Preset | undefined, { path, ids }: Place): string[] {
+  if (models === undefined) {
+    const served = preset ? presetModels(preset, ids).size : 0
+    return served > 0 ? [] : [`${path}.models: is required`]
+  }
+  const named: unknown[] = Array.isArray(models) ? models : isFields(models) ? Object.keys(models) : []
+  return named.flatMap(id =>
+    typeof id === 'string' && !ids.includes(id) ? [`${path}.models: there is no model ${id}`] : [],
+  )
+}
+
+function aliasFaults(aliases: unknown, ids: readonly string[]): string[] {
+  return Object.entries(isFields(aliases) ? aliases : {}).flatMap(([alias, id]) => [
+    ...(typeof id === 'string' && !ids.includes(id) ? [`aliases.${alias}: there is no model ${id}`] : []),
+    ...(ids.includes(alias) ? [`aliases.${alias}: is the name of a model`] : []),
+  ])
+}
+
+function repeated(entries: readonly Fields[], list: string, field: string): string[] {
+  const values = entries.map(entry => entry[field])
+  return values.flatMap((value, place) =>
+    typeof value === 'string' && values.indexOf(value) < place
+      ? [`${list}[${place}].${field}: ${value} is there twice`]
+      : [],
+  )
+}
+
+const isFields = (value: unknown): value is Fields =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+const listOf = (value: unknown): Fields[] =>
+  Array.isArray(value) ? value.map(entry => (isFields(entry) ? entry : {})) : []
