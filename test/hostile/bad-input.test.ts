@@ -33,6 +33,7 @@ describe('a body that is not a JSON object is 400 with an empty code', () => {
     'a number': '7',
     'two objects': '{} {}',
     'a million brackets': '['.repeat(1_000_000),
+    'two byte order marks': '\ufeff\ufeff{}',
   }
   for (const path of PATHS) {
     for (const [name, body] of Object.entries(bodies)) {
@@ -43,6 +44,14 @@ describe('a body that is not a JSON object is 400 with an empty code', () => {
         expect(answer.body.error.message).toStartWith('Invalid request: Invalid request: invalid JSON request body')
       })
     }
+  }
+})
+
+test('a body that is not UTF-8 is not JSON', async () => {
+  const body = Buffer.from('{"model":"\xff\xfe","messages":[]}', 'latin1')
+  for (const path of PATHS) {
+    const answer = await send(duet, path, { method: 'POST', body })
+    expect([answer.status, answer.body.error.code]).toEqual([400, ''])
   }
 })
 

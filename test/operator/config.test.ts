@@ -81,6 +81,10 @@ channels:
     base_url: ftp://x
     timeout: { connect: soon }
     wieght: 2
+  - name: lost
+    vendor: nobody
+    models: [no/where]
+aliases: { fast: no/where }
 `,
     })
     expect(code).toBe(1)
@@ -95,6 +99,10 @@ channels:
       'channels[0].base_url: must be an http or https address',
       'channels[0].timeout.connect: must be a duration',
       'channels[0].wieght: unknown key',
+      'channels[0].models: is required',
+      'channels[1].vendor: must be one of',
+      'channels[1].models: there is no model no/where',
+      'aliases.fast: there is no model no/where',
     ]) {
       expect(output).toContain(path)
     }
