@@ -9,6 +9,10 @@ import { GatewayError, invalid } from '../core/failure.ts'
 export const isObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
+/** For values that were checked, or may be anything: undefined where they are of another type. */
+export const asText = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined)
+export const asNumber = (value: unknown): number | undefined => (typeof value === 'number' ? value : undefined)
+
 export function object(value: unknown, param: string): JsonObject {
   if (!isObject(value)) throw invalid(param, 'must be an object')
   return value

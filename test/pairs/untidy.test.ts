@@ -21,6 +21,15 @@ const result = (id: string, content: unknown = 'done') => ({ type: 'tool_result'
 const says = (role: string, content: unknown) => ({ role, content })
 const tools = [{ name: 'f', input_schema: {} }]
 
+const round = (id: string) => [
+  {
+    role: 'assistant',
+    content: null,
+    tool_calls: [{ id, type: 'function', function: { name: 'f', arguments: '{}' } }],
+  },
+  { role: 'tool', tool_call_id: id, content: 'done' },
+]
+
 const ON_MESSAGES: Record<string, object> = {
   'an empty system block': { system: [text(''), text('Be kind')], messages: [says('user', 'hi')] },
   'only empty system blocks': { system: [text('')], messages: [says('user', 'hi')] },
@@ -97,6 +106,9 @@ const ON_CHAT: Record<string, object> = {
       },
       { role: 'tool', tool_call_id: 'a', content: [text('x'), text('y')] },
     ],
+  },
+  'ids that begin anew with every turn': {
+    messages: [says('user', 'hi'), ...round('a'), ...round('a'), says('user', 'and?')],
   },
   'a developer': { messages: [says('developer', 'Be kind'), says('user', 'hi')] },
   'several users in a row': { messages: [says('user', 'a'), says('user', 'b')] },

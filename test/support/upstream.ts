@@ -1,3 +1,5 @@
+import type { JsonBody } from './duet.ts'
+
 /** A scripted upstream: a real HTTP server whose answers a test decides. */
 export interface ScriptedUpstream {
   /** With `/v1`, for a channel's `base_url`. */
@@ -11,8 +13,7 @@ export interface UpstreamVisit {
   readonly path: string
   readonly headers: Headers
   readonly text: string
-  // biome-ignore lint/suspicious/noExplicitAny: a test reads bodies of many shapes
-  readonly body: any
+  readonly body: JsonBody
   readonly signal: AbortSignal
 }
 

@@ -11,7 +11,7 @@ import type {
   TurnMessage,
   UserPart,
 } from '../../core/turn.ts'
-import { isObject } from '../fields.ts'
+import { asNumber, asText, isObject } from '../fields.ts'
 import { stringify } from '../json.ts'
 import { legalToolId, legalUserId } from '../names.ts'
 import type { EncodedRequest, Target } from '../protocol.ts'
@@ -182,9 +182,6 @@ const EFFORTS: Record<string, Effort> = {
 
 const decodeEffort = (value: unknown): Effort | undefined =>
   typeof value === 'string' && Object.hasOwn(EFFORTS, value) ? EFFORTS[value] : undefined
-
-const asNumber = (value: unknown): number | undefined => (typeof value === 'number' ? value : undefined)
-const asText = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined)
 
 // ── vocabulary -> dialect ───────────────────────────────────────────────────────────────────────────────────────────
 

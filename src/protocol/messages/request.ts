@@ -10,7 +10,7 @@ import type {
   TurnMessage,
   UserPart,
 } from '../../core/turn.ts'
-import { isObject } from '../fields.ts'
+import { asNumber, asText, isObject } from '../fields.ts'
 import { IMAGE_OMITTED } from '../images.ts'
 import { elements, member, RawJson, rawAt, root, stringify } from '../json.ts'
 import { legalToolId, legalUserId } from '../names.ts'
@@ -179,9 +179,6 @@ function decodeEffort({ thinking, output_config: config }: JsonObject): Effort |
   return thinking.budget_tokens < 2048 ? 'low' : thinking.budget_tokens < 8192 ? 'medium' : 'high'
 }
 
-const asNumber = (value: unknown): number | undefined => (typeof value === 'number' ? value : undefined)
-const asText = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined)
-
 // ── vocabulary -> dialect ───────────────────────────────────────────────────────────────────────────────────────────
 
 /** The dialect has no plain JSON mode: a tool that must be called has a JSON input. */
@@ -249,7 +246,7 @@ interface WireMessage {
 /** Roles must alternate, a user begins and ends, results come first: chat promises none of this. */
 function encodeMessages(messages: readonly TurnMessage[]): WireMessage[] {
   const merged: WireMessage[] = []
-  for (const message of messages) {
+  for (const message of withUniqueIds(messages)) {
     const { role, content } = encodeMessage(message)
     const last = merged.at(-1)
     if (last?.role === role) last.content.push(...content)
@@ -258,6 +255,27 @@ function encodeMessages(messages: readonly TurnMessage[]): WireMessage[] {
   if (merged[0]?.role !== 'user') merged.unshift({ role: 'user', content: [] })
   if (merged.at(-1)?.role === 'assistant') merged.push({ role: 'user', content: [{ type: 'text', text: 'Continue.' }] })
   return merged.map(({ role, content }) => ({ role, content: encodeContent(content as JsonObject[]) }))
+}
+
+/** Chat lets every turn number its calls anew; here an id stands for one call of the whole conversation. */
+function withUniqueIds(messages: readonly TurnMessage[]): TurnMessage[] {
+  const uses = new Map<string, number>()
+  const latest = (id: string) => ((uses.get(id) ?? 1) > 1 ? `${id}_${uses.get(id)}` : id)
+  return messages.map((message): TurnMessage => {
+    if (message.role === 'system') return message
+    if (message.role === 'user') {
+      return {
+        role: 'user',
+        parts: message.parts.map(part => (part.type === 'tool-result' ? { ...part, id: latest(part.id) } : part)),
+      }
+    }
+    const parts = message.parts.map(part => {
+      if (part.type !== 'tool-call') return part
+      uses.set(part.id, (uses.get(part.id) ?? 0) + 1)
+      return { ...part, id: latest(part.id) }
+    })
+    return { role: 'assistant', parts }
+  })
 }
 
 function encodeContent(content: readonly JsonObject[]): JsonObject[] {
