@@ -15,8 +15,10 @@ export interface AdminDeps extends AccountsDeps, KeysDeps {
 /** A management request as the edge hands it over. */
 export interface AdminCall {
   readonly method: string
-  /** Below `/api`. */
+  /** Below `/api`, as it was requested. */
   readonly path: string
+  /** Its parts, decoded. */
+  readonly segments: readonly string[]
   readonly query: URLSearchParams
   readonly token: string | undefined
   text(): Promise<string>
@@ -72,7 +74,7 @@ export async function manage(call: AdminCall, deps: AdminDeps): Promise<AdminRep
   }
 }
 
-export const viewError = ({ code, message, param }: AdminError): ErrorView => ({
+const viewError = ({ code, message, param }: AdminError): ErrorView => ({
   error: { code, message, ...(param === undefined ? {} : { param }) },
 })
 
@@ -83,23 +85,15 @@ function refuseUnlessAdmin(token: string | undefined, expected: string): void {
 }
 
 /** Ids stand in the second place of every path that has one. */
-function match({ method, path }: AdminCall): { handler: Handler; id: string } {
-  const [collection = '', id, ...rest] = path.split('/').slice(1)
+function match({ method, path, segments }: AdminCall): { handler: Handler; id: string } {
+  const [collection = '', id, ...rest] = segments
   const shape = `/${[collection, ...(id === undefined ? [] : ['*']), ...rest].join('/')}`
   const handler = ROUTES[`${method} ${shape}`]
-  if (handler) return { handler, id: decodeId(id ?? '') }
+  if (handler) return { handler, id: id ?? '' }
   const allowed = Object.keys(ROUTES).filter(route => route.endsWith(` ${shape}`))
   if (allowed.length === 0) throw new AdminError(404, 'not_found', `there is no ${path} in the management API`)
   const methods = allowed.map(route => route.slice(0, route.indexOf(' '))).join(', ')
   throw new AdminError(405, 'method_not_allowed', `${path} takes ${methods}`)
-}
-
-function decodeId(id: string): string {
-  try {
-    return decodeURIComponent(id)
-  } catch {
-    return id
-  }
 }
 
 async function readJson(call: AdminCall): Promise<unknown> {

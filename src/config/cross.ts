@@ -1,6 +1,6 @@
+import { isObject, type JsonObject } from '../core/ask.ts'
 import { PRESETS, type Preset, presetModels } from './presets.ts'
 
-type Fields = Readonly<Record<string, unknown>>
 type Environment = Readonly<Record<string, string | undefined>>
 
 /**
@@ -8,7 +8,7 @@ type Environment = Readonly<Record<string, string | undefined>>
  * another. They are looked for in the raw file, whatever its shape, so that they are listed together with faults of shape.
  */
 export function crossFaults(file: unknown, builtinIds: readonly string[], env: Environment): string[] {
-  if (!isFields(file)) return []
+  if (!isObject(file)) return []
   const models = listOf(file.models)
   const ids = file.models === undefined ? builtinIds : models.flatMap(({ id }) => (typeof id === 'string' ? [id] : []))
   const channels = listOf(file.channels)
@@ -26,7 +26,7 @@ interface Place {
   readonly env: Environment
 }
 
-function channelFaults(channel: Fields, place: Place): string[] {
+function channelFaults(channel: JsonObject, place: Place): string[] {
   const { path } = place
   const { vendor, api_key: key, api_keys: keys } = channel
   const faults: string[] = []
@@ -50,20 +50,20 @@ function modelFaults(models: unknown, preset: Preset | undefined, { path, ids }:
     const served = preset ? presetModels(preset, ids).size : 0
     return served > 0 ? [] : [`${path}.models: is required`]
   }
-  const named: unknown[] = Array.isArray(models) ? models : isFields(models) ? Object.keys(models) : []
+  const named: unknown[] = Array.isArray(models) ? models : isObject(models) ? Object.keys(models) : []
   return named.flatMap(id =>
     typeof id === 'string' && !ids.includes(id) ? [`${path}.models: there is no model ${id}`] : [],
   )
 }
 
 function aliasFaults(aliases: unknown, ids: readonly string[]): string[] {
-  return Object.entries(isFields(aliases) ? aliases : {}).flatMap(([alias, id]) => [
+  return Object.entries(isObject(aliases) ? aliases : {}).flatMap(([alias, id]) => [
     ...(typeof id === 'string' && !ids.includes(id) ? [`aliases.${alias}: there is no model ${id}`] : []),
     ...(ids.includes(alias) ? [`aliases.${alias}: is the name of a model`] : []),
   ])
 }
 
-function repeated(entries: readonly Fields[], list: string, field: string): string[] {
+function repeated(entries: readonly JsonObject[], list: string, field: string): string[] {
   const values = entries.map(entry => entry[field])
   return values.flatMap((value, place) =>
     typeof value === 'string' && values.indexOf(value) < place
@@ -72,8 +72,5 @@ function repeated(entries: readonly Fields[], list: string, field: string): stri
   )
 }
 
-const isFields = (value: unknown): value is Fields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-
-const listOf = (value: unknown): Fields[] =>
-  Array.isArray(value) ? value.map(entry => (isFields(entry) ? entry : {})) : []
+const listOf = (value: unknown): JsonObject[] =>
+  Array.isArray(value) ? value.map(entry => (isObject(entry) ? entry : {})) : []

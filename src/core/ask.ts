@@ -4,6 +4,9 @@ export type ProtocolName = 'chat' | 'messages'
 /** A JSON object as it came in: validated where the contract says so, free-form everywhere else. */
 export type JsonObject = { readonly [key: string]: unknown }
 
+export const isObject = (value: unknown): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
 /** A place in a request where an image stands, and how much of the body it takes. */
 export interface ImagePlace {
   readonly param: string

@@ -1,10 +1,9 @@
-import type { Ask, JsonObject } from '../core/ask.ts'
+import { type Ask, isObject, type JsonObject } from '../core/ask.ts'
 import type { Model } from '../core/catalog.ts'
 import { GatewayError, invalid } from '../core/failure.ts'
 import type { Caller, KeyDirectory } from '../core/ports.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { estimatePrompt } from '../metering/estimate.ts'
-import { isObject } from '../protocol/fields.ts'
 import { withoutImages } from '../protocol/images.ts'
 import type { Protocol } from '../protocol/protocol.ts'
 import type { Catalog } from '../routing/catalog.ts'
@@ -78,8 +77,9 @@ export async function serve(call: Call, protocol: Protocol, gateway: Gateway): P
       upstreamProtocol: channel.protocol,
       stream: ask.stream,
     },
-    { ledger: gateway.ledger, clock: gateway.clock, settled: flight.end },
+    gateway,
   )
+  settlement.ended.then(flight.end)
   return relay({ call, flight, ask, model, channel, pair, settlement, promptEstimate, maxTokens: maxTokens(held) })
 }
 

@@ -1,6 +1,5 @@
 import type { Price } from '../core/catalog.ts'
-import type { GatewayError } from '../core/failure.ts'
-import { wireOf } from '../core/failure.ts'
+import { asGatewayError, type GatewayError, wireOf } from '../core/failure.ts'
 import { formatDollars, type Nanos } from '../core/money.ts'
 import type { Settled, UsageRecord } from '../core/ports.ts'
 import { NO_USAGE } from '../core/usage.ts'
@@ -11,7 +10,6 @@ import type { Bill } from '../protocol/protocol.ts'
 
 export interface Charged extends Settled {
   readonly bill: Bill
-  readonly record: UsageRecord
 }
 
 /** What is known about a request before it is answered. */
@@ -23,8 +21,6 @@ export type Opening = Pick<
 interface SettlementDeps {
   readonly ledger: Ledger
   readonly clock: () => number
-  /** Called when the request is over, whether or not the ledger could be reached. */
-  readonly settled: () => void
 }
 
 const NOTHING: Counted = { usage: NO_USAGE, source: 'estimated' }
@@ -34,18 +30,16 @@ export class Settlement {
   private readonly opening: Opening
   private readonly ledger: Ledger
   private readonly clock: () => number
-  private readonly onSettled: () => void
-  /** Resolves when the request is over, with the failure that ended it, if one did. */
+  /** Resolves when the request is over, with the failure that ended it, if one did; never rejects. */
   readonly ended: Promise<GatewayError | undefined>
   private readonly end: (failure: GatewayError | undefined) => void
   private firstByteMs: number | undefined
   private settled: Promise<Charged> | undefined
 
-  constructor(opening: Opening, { ledger, clock, settled }: SettlementDeps) {
+  constructor(opening: Opening, { ledger, clock }: SettlementDeps) {
     this.opening = opening
     this.ledger = ledger
     this.clock = clock
-    this.onSettled = settled
     const { promise, resolve } = Promise.withResolvers<GatewayError | undefined>()
     this.ended = promise
     this.end = resolve
@@ -57,10 +51,13 @@ export class Settlement {
 
   /** Charges what was counted. */
   charge(counted: Counted, failure?: GatewayError): Promise<Charged> {
-    this.settled ??= this.settle(counted, failure ? wireOf(failure.failure).code : 'ok').finally(() => {
-      this.onSettled()
-      this.end(failure)
-    })
+    if (!this.settled) {
+      this.settled = this.settle(counted, failure ? wireOf(failure.failure).code : 'ok')
+      this.settled.then(
+        () => this.end(failure),
+        error => this.end(asGatewayError(error)),
+      )
+    }
     return this.settled
   }
 
@@ -75,7 +72,7 @@ export class Settlement {
     const times = { firstByteMs: this.firstByteMs, durationMs: this.elapsed() }
     const record: UsageRecord = { ...opening, ...times, status, usage, source, cost: amount }
     const settled = await this.ledger.settle(record)
-    return { ...settled, record, bill: { usage, cost: formatDollars(amount) } }
+    return { ...settled, bill: { usage, cost: formatDollars(amount) } }
   }
 
   private elapsed(): number {

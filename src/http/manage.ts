@@ -3,7 +3,7 @@ import { GatewayError, wireOf } from '../core/failure.ts'
 import type { Log } from '../telemetry/log.ts'
 import { type BodyLimits, readBody } from './body.ts'
 import { bearerOf } from './credential.ts'
-import { type Address, withoutTrailingSlashes } from './path.ts'
+import { type Address, decodePart, withoutTrailingSlashes } from './path.ts'
 
 export interface ManageDeps {
   readonly admin: AdminDeps
@@ -17,9 +17,11 @@ export async function administer(request: Request, address: Address, { admin, lo
   // Loaded with its schemas when an operator calls for the first time: a start does not wait for it.
   const { manage } = await import('../admin/api.ts')
   try {
+    const path = withoutTrailingSlashes(address.path.slice('/api'.length))
     const call = {
       method: request.method,
-      path: withoutTrailingSlashes(address.path.slice('/api'.length)),
+      path,
+      segments: path.split('/').slice(1).map(decodePart),
       query: address.query,
       token: bearerOf(request.headers),
       text: () => readBody(request, BODY),

@@ -15,6 +15,15 @@ export function withoutTrailingSlashes(path: string): string {
   return path.slice(0, end)
 }
 
+/** A part of a path as it was meant; one that is no valid escape means itself. */
+export function decodePart(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}
+
 export interface Address {
   readonly path: string
   readonly query: URLSearchParams

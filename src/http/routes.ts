@@ -9,7 +9,7 @@ import type { Log } from '../telemetry/log.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import { type BodyLimits, readBody } from './body.ts'
 import { credentialOf } from './credential.ts'
-import { routePath } from './path.ts'
+import { decodePart, routePath } from './path.ts'
 import { answer, refuse } from './reply.ts'
 
 export interface RouteDeps {
@@ -45,7 +45,7 @@ const models: Handler = async ({ call }, { gateway }) => {
 
 const model: Handler = async ({ request, call, path, route }, { gateway }) => {
   const caller = await authenticate(call.secret, gateway)
-  const body = showModel(gateway.catalog(), caller, decodeModelId(route.slice('/models/'.length)))
+  const body = showModel(gateway.catalog(), caller, decodePart(route.slice('/models/'.length)))
   if (body === undefined) throw new GatewayError({ kind: 'route-unknown', method: request.method, path })
   return { headers: {}, body }
 }
@@ -128,12 +128,4 @@ function report(
   const isOurs = status >= 500 || status === 200
   if (failed?.cause !== undefined && isOurs) log.error('request', { ...line, error: failed.cause })
   else log.info('request', line)
-}
-
-function decodeModelId(text: string): string {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return text
-  }
 }

@@ -1,10 +1,9 @@
-import type { JsonObject } from '../core/ask.ts'
+import { isObject, type JsonObject } from '../core/ask.ts'
 import { asGatewayError, GatewayError } from '../core/failure.ts'
 import { newHex } from '../core/ids.ts'
 import { scrub } from '../core/scrub.ts'
 import type { FinishReason, TurnEvent } from '../core/turn.ts'
 import type { Usage } from '../core/usage.ts'
-import { isObject } from './fields.ts'
 
 /** Writes `start (open delta* close)* finish`: whoever decodes an answer cannot get the grammar wrong. */
 export class AnswerWriter {

@@ -1,13 +1,10 @@
-import type { JsonObject } from '../core/ask.ts'
+import { isObject, type JsonObject } from '../core/ask.ts'
 import { GatewayError, invalid } from '../core/failure.ts'
 
 /**
  * Small readers for what callers send: each returns the value with its type, or throws a failure that names the place.
  * `null` counts as absent for every optional field.
  */
-
-export const isObject = (value: unknown): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** For values that were checked, or may be anything: undefined where they are of another type. */
 export const asText = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined)

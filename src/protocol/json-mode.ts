@@ -1,5 +1,5 @@
+import { isObject } from '../core/ask.ts'
 import type { Finish, TurnEvent } from '../core/turn.ts'
-import { isObject } from './fields.ts'
 import { JsonProgress } from './json.ts'
 
 /**

@@ -84,7 +84,7 @@ export function editMessages(text: string, rewrite: (place: number, span: Span) 
 /** Keys of objects and places in arrays, from the outside in. */
 export type Path = readonly (string | number)[]
 
-export function spanAt(text: string, at: number, path: Path): Span | undefined {
+function spanAt(text: string, at: number, path: Path): Span | undefined {
   let found: Span | undefined = { start: at, end: valueEnd(text, at) }
   for (const step of path) {
     if (!found) return undefined
@@ -145,7 +145,7 @@ export function applyEdits(text: string, edits: readonly Edit[]): string {
 }
 
 /** Where the value that starts at `start` ends. Iterative, so that 10,000 levels of nesting are only a long loop. */
-export function valueEnd(text: string, start: number): number {
+function valueEnd(text: string, start: number): number {
   const first = text[start]
   if (first === '"') return stringEnd(text, start)
   if (first !== '{' && first !== '[') return scalarEnd(text, start)

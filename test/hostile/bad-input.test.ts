@@ -163,11 +163,9 @@ describe('odd but valid JSON is understood', () => {
     for (const model of MODELS) {
       test(`${path} ${model}: keys named like members of Object.prototype`, async () => {
         const body = withMember(model, '"__proto__":{"stream":true},"constructor":1,"toString":2,"hasOwnProperty":3')
-        const answer = await post(duet, path, body.replace(/"hasOwnProperty":3/, '"x_last":3'))
-        // The messages-speaking sandbox refuses fields it does not know, as that vendor does.
-        expect([200, 400]).toContain(answer.status)
+        const answer = await post(duet, path, body)
+        expect(answer.status).toBe(200)
         expect(answer.headers.get('content-type')).toBe('application/json')
-        if (answer.status === 400) expect(answer.body.error.code).toBe('upstream_invalid_request')
       })
 
       test(`${path} ${model}: of two equal keys the last one counts, upstream too`, async () => {
@@ -199,7 +197,7 @@ describe('odd but valid JSON is understood', () => {
           thinking: null,
           metadata: null,
         })
-        expect(answer.body.error?.code ?? 'ok').not.toBe('invalid_request')
+        expect(answer.status).toBe(200)
       })
     }
   }

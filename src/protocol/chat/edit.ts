@@ -1,8 +1,7 @@
-import type { Ask, JsonObject } from '../../core/ask.ts'
+import { type Ask, isObject, type JsonObject } from '../../core/ask.ts'
 import { Seen } from '../../core/seen.ts'
 import type { FinishReason } from '../../core/turn.ts'
 import { flatText, parseAnswer, truncated } from '../answer.ts'
-import { isObject } from '../fields.ts'
 import {
   editMembers,
   editMessages,

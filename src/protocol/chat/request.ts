@@ -1,4 +1,4 @@
-import type { Ask, JsonObject } from '../../core/ask.ts'
+import { type Ask, isObject, type JsonObject } from '../../core/ask.ts'
 import { invalid } from '../../core/failure.ts'
 import type {
   AssistantPart,
@@ -11,7 +11,7 @@ import type {
   TurnMessage,
   UserPart,
 } from '../../core/turn.ts'
-import { asNumber, asText, isObject } from '../fields.ts'
+import { asNumber, asText } from '../fields.ts'
 import { stringify } from '../json.ts'
 import { legalToolId, legalUserId } from '../names.ts'
 import type { EncodedRequest, Target } from '../protocol.ts'

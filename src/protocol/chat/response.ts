@@ -1,8 +1,7 @@
-import type { JsonObject } from '../../core/ask.ts'
+import { isObject, type JsonObject } from '../../core/ask.ts'
 import { Seen } from '../../core/seen.ts'
 import type { TurnEvent } from '../../core/turn.ts'
 import { AnswerWriter, flatText, malformed, parseAnswer } from '../answer.ts'
-import { isObject } from '../fields.ts'
 import type { Answer, View } from '../protocol.ts'
 import { FINISH_REASONS, readFinishReason, readUsage, writeUsage } from './wire.ts'
 

@@ -1,11 +1,10 @@
-import type { Ask, ImagePlace, JsonObject } from '../../core/ask.ts'
+import { type Ask, type ImagePlace, isObject, type JsonObject } from '../../core/ask.ts'
 import { errorObject, type Failure, invalid } from '../../core/failure.ts'
 import type { FinishReason } from '../../core/turn.ts'
 import { promptTokens, tokenCount, type Usage } from '../../core/usage.ts'
 import { truncated } from '../answer.ts'
 import {
   boolean,
-  isObject,
   list,
   name,
   number,

@@ -1,7 +1,6 @@
-import type { Ask, JsonObject } from '../../core/ask.ts'
+import { type Ask, isObject, type JsonObject } from '../../core/ask.ts'
 import { Seen } from '../../core/seen.ts'
 import { malformed, parseAnswer, truncated } from '../answer.ts'
-import { isObject } from '../fields.ts'
 import { editMembers, jsonMembers, rawObject, rawText } from '../json.ts'
 import type { Answer, AnswerStream, Bill, Target, View } from '../protocol.ts'
 import { type Frame, namedFrame } from '../sse.ts'

@@ -1,4 +1,4 @@
-import type { Ask, JsonObject } from '../../core/ask.ts'
+import { type Ask, isObject, type JsonObject } from '../../core/ask.ts'
 import type {
   AssistantPart,
   Effort,
@@ -10,7 +10,7 @@ import type {
   TurnMessage,
   UserPart,
 } from '../../core/turn.ts'
-import { asNumber, asText, isObject } from '../fields.ts'
+import { asNumber, asText } from '../fields.ts'
 import { IMAGE_OMITTED } from '../images.ts'
 import { elements, member, RawJson, rawAt, root, stringify } from '../json.ts'
 import { legalToolId, legalUserId } from '../names.ts'

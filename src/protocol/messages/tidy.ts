@@ -1,5 +1,4 @@
-import type { Ask, JsonObject } from '../../core/ask.ts'
-import { isObject } from '../fields.ts'
+import { type Ask, isObject, type JsonObject } from '../../core/ask.ts'
 import { editMembers, elements, type MemberEdits, member, rawText, root } from '../json.ts'
 import { encodeReminder, PLACEHOLDER, systemText } from './request.ts'
 
