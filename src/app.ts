@@ -1,15 +1,14 @@
-import { mkdirSync } from 'node:fs'
-import { join } from 'node:path'
 import type { Config, LoadedCatalog } from './config/config.ts'
-import type { Store } from './core/ports.ts'
+import { newHex } from './core/ids.ts'
+import type { Store } from './core/store.ts'
 import { Flights } from './gateway/flights.ts'
 import { listen } from './http/server.ts'
-import { Ledger } from './ledger/ledger.ts'
+import { Ledger, TEND_MS } from './ledger/ledger.ts'
+import { openStore } from './open-store.ts'
 import { Catalog } from './routing/catalog.ts'
 import { findAdminToken } from './setup/admin-token.ts'
 import { createFirstAccount } from './setup/first-account.ts'
 import { SandboxChannels } from './setup/sandbox-channels.ts'
-import { openSqlite } from './store/sqlite.ts'
 import { createLog } from './telemetry/log.ts'
 import { Metrics } from './telemetry/metrics.ts'
 import { VERSION } from './version.ts'
@@ -36,25 +35,35 @@ export async function startApp(config: Config, write: (text: string) => void): P
   const loaded = await config.catalog.load()
   const store = openStore(config)
   const log = createLog(write, clock)
-  const { directory } = store
-  const ledger = new Ledger(store.ledger)
-  const abandoned = await store.ledger.releaseAbandoned(clock())
+  const { directory, records, audit } = store
+  const ledger = new Ledger(store.ledger, { owner: newHex(8), clock })
+  const abandoned = await ledger.recover()
   if (abandoned > 0) log.info('released holds of an interrupted run', { holds: abandoned })
 
   const admin = findAdminToken(config.adminToken, config.dataFolder)
   const sandbox = new SandboxChannels()
-  let catalog = await buildCatalog(loaded, sandbox)
+  const build = (parts: LoadedCatalog) => buildCatalog(parts, { sandbox, store, clock })
+  let catalog = await build(loaded)
 
   const flights = new Flights()
   const listening = listen(config, {
     gateway: { keys: directory, ledger, flights, clock, catalog: () => catalog },
-    admin: { directory, ledger, clock, adminToken: admin.token, catalog: () => catalog },
+    admin: { directory, ledger, records, audit, clock, adminToken: admin.token, catalog: () => catalog },
     log,
     metrics: new Metrics(VERSION),
   })
 
   // After the port is ours: a start that fails must not leave an account behind whose key nobody has seen.
   const firstKey = await createFirstAccount(config.bootstrapKey, { directory, ledger, clock })
+
+  const tending = setInterval(
+    () => tend().catch(error => log.error('the ledger cannot be written', { error })),
+    TEND_MS,
+  )
+  const tend = async () => {
+    await ledger.tend()
+    await directory.keepLastUsed()
+  }
 
   return {
     url: listening.url,
@@ -64,29 +73,35 @@ export async function startApp(config: Config, write: (text: string) => void): P
     adminTokenPath: admin.path,
     isSandbox: loaded.channels.length === 0,
     async reload() {
-      catalog = await buildCatalog(await config.catalog.load(), sandbox)
+      catalog = await build(await config.catalog.load())
       log.info('configuration read again', { models: catalog.models.size, channels: catalog.channels.length })
     },
     async stop() {
       await listening.drain(DRAIN_MS_MAX, () => flights.cut())
+      clearInterval(tending)
       await ledger.drain()
+      await directory.keepLastUsed()
       await sandbox.stop()
       store.close()
     },
   }
 }
 
-function openStore({ dataFolder, durability }: Config): Store {
-  mkdirSync(dataFolder, { recursive: true, mode: 0o700 })
-  const path = join(dataFolder, 'duet.db')
-  try {
-    return openSqlite({ path, durability })
-  } catch (error) {
-    if (!String(error).includes('database is locked')) throw error
-    throw new Error(`another Duet is using ${path}; stop it, or choose another folder with DUET_DATA`)
-  }
+interface CatalogDeps {
+  readonly sandbox: SandboxChannels
+  readonly store: Store
+  readonly clock: () => number
 }
 
-async function buildCatalog({ models, channels, aliases }: LoadedCatalog, sandbox: SandboxChannels): Promise<Catalog> {
-  return new Catalog({ models, aliases, channels: channels.length > 0 ? channels : await sandbox.channels(models) })
+/** A new snapshot. Prices that changed get a new version first, so that every charge can name the one it was made with. */
+async function buildCatalog(parts: LoadedCatalog, { sandbox, store, clock }: CatalogDeps): Promise<Catalog> {
+  const { models, channels, aliases } = parts
+  const priced = models.flatMap(({ id, price }) => (price ? [{ model: id, price }] : []))
+  const prices = await store.prices.publish(priced, clock())
+  return new Catalog({
+    models,
+    aliases,
+    prices,
+    channels: channels.length > 0 ? channels : await sandbox.channels(models),
+  })
 }

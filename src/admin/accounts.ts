@@ -1,10 +1,12 @@
+import type { Account, Directory } from '../core/directory.ts'
 import { newHex } from '../core/ids.ts'
+import type { Deposit, Entry } from '../core/ledger.ts'
 import { dollars, formatDollars, ZERO } from '../core/money.ts'
-import type { Account, Directory, Entry } from '../core/ports.ts'
+import type { Records } from '../core/records.ts'
 import type { Ledger } from '../ledger/ledger.ts'
-import type { AccountView, EntryView, List } from './contract.ts'
+import type { AccountView, DepositView, EntryView, List } from './contract.ts'
 import { conflict, notFound, unprocessable } from './failure.ts'
-import { NEW_ACCOUNT, read, readPage, TOP_UP } from './input.ts'
+import { ADJUSTMENT, NEW_ACCOUNT, read, readPage, TOP_UP } from './input.ts'
 
 /** A billion dollars: sums stay far from the limits of a 64-bit column. */
 const BALANCE_MAX = dollars(1_000_000_000)
@@ -12,6 +14,7 @@ const BALANCE_MAX = dollars(1_000_000_000)
 export interface AccountsDeps {
   readonly directory: Directory
   readonly ledger: Ledger
+  readonly records: Records
   readonly clock: () => number
 }
 
@@ -20,13 +23,8 @@ export async function createAccount(body: unknown, { directory, ledger, clock }:
   const created = await directory.createAccount({ id: `acc_${newHex(10)}`, name, group, createdAt: clock() })
   if (!created) throw conflict(`an account named ${name} exists already`, 'name')
   if (balance > ZERO) {
-    await ledger.topUp({
-      accountId: created.id,
-      amount: balance,
-      source: 'opening',
-      note: 'opening balance',
-      at: clock(),
-    })
+    const opening = { kind: 'topup', source: 'opening', note: 'opening balance' } as const
+    await ledger.deposit({ ...opening, accountId: created.id, amount: balance, at: clock() })
   }
   return viewAccount(await findAccount(created.id, directory))
 }
@@ -39,17 +37,35 @@ export async function listAccounts(query: URLSearchParams, { directory }: Accoun
 export const showAccount = async (id: string, { directory }: AccountsDeps): Promise<AccountView> =>
   viewAccount(await findAccount(id, directory))
 
-/** The same source again is answered with the first entry, and changes nothing. */
-export async function topUp(
+export const topUp = (id: string, body: unknown, deps: AccountsDeps): Promise<Deposited> =>
+  deposit(id, { kind: 'topup', ...read(TOP_UP, body) }, deps)
+
+/** The correction of a mistake, up or down. It says why. */
+export const adjust = (id: string, body: unknown, deps: AccountsDeps): Promise<Deposited> =>
+  deposit(id, { kind: 'adjustment', ...read(ADJUSTMENT, body) }, deps)
+
+interface Deposited {
+  /** False for a source that was applied before: answered with the first entry, and nothing changes. */
+  readonly applied: boolean
+  readonly entry: DepositView
+}
+
+type DepositRequest = Pick<Deposit, 'kind' | 'amount'> & {
+  source?: string | undefined
+  note?: string | null | undefined
+}
+
+async function deposit(
   id: string,
-  body: unknown,
+  { kind, amount, source, note }: DepositRequest,
   { directory, ledger, clock }: AccountsDeps,
-): Promise<{ readonly applied: boolean; readonly entry: EntryView & { account: AccountView } }> {
-  const { amount, source, note } = read(TOP_UP, body)
+): Promise<Deposited> {
   const account = await findAccount(id, directory)
   if (account.balance + amount > BALANCE_MAX) throw unprocessable('amount: the balance would be too large', 'amount')
-  const request = { accountId: account.id, amount, source: source ?? `auto-${newHex(10)}`, note: note ?? undefined }
-  const outcome = await ledger.topUp({ ...request, at: clock() })
+  const outcome = await ledger.deposit({
+    ...{ kind, accountId: account.id, amount, note: note ?? undefined },
+    ...{ source: source ?? `auto-${newHex(10)}`, at: clock() },
+  })
   if (!outcome) throw notFound(`account ${id}`)
   const after = viewAccount(await findAccount(account.id, directory))
   return { applied: outcome.applied, entry: { ...viewEntry(outcome.entry), account: after } }
@@ -58,13 +74,11 @@ export async function topUp(
 export async function listEntries(
   id: string,
   query: URLSearchParams,
-  { directory }: AccountsDeps,
+  { directory, records }: AccountsDeps,
 ): Promise<List<EntryView>> {
-  const page = readPage(query)
-  if (page.cursor !== undefined && !/^\d{1,15}$/.test(page.cursor))
-    throw unprocessable('cursor: is not valid', 'cursor')
+  const page = readPage(query, /^\d{1,15}$/)
   const account = await findAccount(id, directory)
-  const { rows, next } = await directory.entries(account.id, page)
+  const { rows, next } = await records.entries(account.id, page)
   return { data: rows.map(viewEntry), next: next ?? null }
 }
 
@@ -84,8 +98,8 @@ const viewAccount = (account: Account): AccountView => ({
   created_at: new Date(account.createdAt).toISOString(),
 })
 
-const viewEntry = (entry: Entry): EntryView => ({
-  id: String(entry.id),
+export const viewEntry = (entry: Entry): EntryView => ({
+  id: String(entry.seq),
   kind: entry.kind,
   amount: formatDollars(entry.amount),
   balance: formatDollars(entry.balance),
@@ -93,4 +107,5 @@ const viewEntry = (entry: Entry): EntryView => ({
   key: entry.keyId ?? null,
   note: entry.note ?? null,
   at: new Date(entry.at).toISOString(),
+  hash: entry.hash,
 })

@@ -1,13 +1,15 @@
 import { timingSafeEqual } from 'node:crypto'
 import type { Catalog } from '../routing/catalog.ts'
 import type { AccountsDeps } from './accounts.ts'
-import { createAccount, listAccounts, listEntries, showAccount, topUp } from './accounts.ts'
+import { adjust, createAccount, listAccounts, listEntries, showAccount, topUp } from './accounts.ts'
 import { listChannels, listModels } from './catalog.ts'
 import type { ErrorView } from './contract.ts'
 import { AdminError } from './failure.ts'
 import { changeKey, createKey, type KeysDeps, listKeys, revokeKey, showKey } from './keys.ts'
+import { listUsage, showUsage, summarize, type UsageDeps } from './usage.ts'
+import { type VerifyDeps, verifyLedger } from './verify.ts'
 
-export interface AdminDeps extends AccountsDeps, KeysDeps {
+export interface AdminDeps extends AccountsDeps, KeysDeps, UsageDeps, VerifyDeps {
   readonly adminToken: string
   catalog(): Catalog
 }
@@ -21,12 +23,16 @@ export interface AdminCall {
   readonly segments: readonly string[]
   readonly query: URLSearchParams
   readonly token: string | undefined
+  /** What the caller reads, as its `accept` header says. */
+  readonly accept: string
   text(): Promise<string>
 }
 
 export interface AdminReply {
   readonly status: number
   readonly body?: unknown
+  /** Set where an answer comes bit by bit: one JSON object a line. */
+  readonly lines?: AsyncIterable<unknown>
 }
 
 interface Matched {
@@ -46,6 +52,10 @@ const ROUTES: Readonly<Record<string, Handler>> = {
     const { applied, entry } = await topUp(id, await json(), deps)
     return { status: applied ? 201 : 200, body: entry }
   },
+  'POST /accounts/*/adjustments': async ({ id, json, deps }) => {
+    const { applied, entry } = await adjust(id, await json(), deps)
+    return { status: applied ? 201 : 200, body: entry }
+  },
   'GET /accounts/*/entries': async ({ id, call, deps }) => ({
     status: 200,
     body: await listEntries(id, call.query, deps),
@@ -58,6 +68,10 @@ const ROUTES: Readonly<Record<string, Handler>> = {
     await revokeKey(id, deps)
     return { status: 204 }
   },
+  'GET /usage': async ({ call, deps }) => ({ status: 200, body: await listUsage(call.query, deps) }),
+  'GET /usage/*': async ({ id, deps }) => ({ status: 200, body: await showUsage(id, deps) }),
+  'GET /usage/summary': async ({ call, deps }) => ({ status: 200, body: await summarize(call.query, deps) }),
+  'GET /ledger/verify': async ({ call, deps }) => verifyLedger(call.accept, deps),
   'GET /models': async ({ deps }) => ({ status: 200, body: listModels(deps.catalog()) }),
   'GET /channels': async ({ deps }) => ({ status: 200, body: listChannels(deps.catalog()) }),
 }
@@ -88,9 +102,10 @@ function refuseUnlessAdmin(token: string | undefined, expected: string): void {
 function match({ method, path, segments }: AdminCall): { handler: Handler; id: string } {
   const [collection = '', id, ...rest] = segments
   const shape = `/${[collection, ...(id === undefined ? [] : ['*']), ...rest].join('/')}`
-  const handler = ROUTES[`${method} ${shape}`]
+  const exact = `/${segments.join('/')}`
+  const handler = ROUTES[`${method} ${exact}`] ?? ROUTES[`${method} ${shape}`]
   if (handler) return { handler, id: id ?? '' }
-  const allowed = Object.keys(ROUTES).filter(route => route.endsWith(` ${shape}`))
+  const allowed = Object.keys(ROUTES).filter(route => route.endsWith(` ${shape}`) || route.endsWith(` ${exact}`))
   if (allowed.length === 0) throw new AdminError(404, 'not_found', `there is no ${path} in the management API`)
   const methods = allowed.map(route => route.slice(0, route.indexOf(' '))).join(', ')
   throw new AdminError(405, 'method_not_allowed', `${path} takes ${methods}`)

@@ -1,10 +1,10 @@
 import type { Channel, Model } from '../core/catalog.ts'
-import { formatDollars, nanos } from '../core/money.ts'
+import { formatPrice } from '../core/price.ts'
 import type { Catalog } from '../routing/catalog.ts'
 import type { ChannelView, List, ModelView } from './contract.ts'
 
 export const listModels = (catalog: Catalog): List<ModelView> => ({
-  data: [...catalog.models.values()].map(model => viewModel(model, catalog.channels)),
+  data: [...catalog.models.values()].map(model => viewModel(model, catalog)),
   next: null,
 })
 
@@ -13,23 +13,18 @@ export const listChannels = (catalog: Catalog): List<ChannelView> => ({
   next: null,
 })
 
-function viewModel(model: Model, channels: readonly Channel[]): ModelView {
+function viewModel(model: Model, catalog: Catalog): ModelView {
   const { price } = model
   return {
     id: model.id,
     name: model.name,
-    price: {
-      input: formatDollars(nanos(price.input)),
-      output: formatDollars(nanos(price.output)),
-      cache_read: formatDollars(nanos(price.cacheRead)),
-      cache_write: formatDollars(nanos(price.cacheWrite)),
-    },
+    price: price ? { ...formatPrice(price), version: catalog.priceOf(model).version } : null,
     context_length: model.contextLength,
     max_output_tokens: model.maxOutputTokens,
     images: model.images,
     recommended: model.recommended,
     reasoning: model.reasoning,
-    channels: channels.filter(channel => channel.models.has(model.id)).map(({ name }) => name),
+    channels: catalog.channels.filter(channel => channel.models.has(model.id)).map(({ name }) => name),
   }
 }
 

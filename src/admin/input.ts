@@ -1,6 +1,6 @@
 import { z } from 'zod'
+import type { PageRequest } from '../core/directory.ts'
 import { type Nanos, parseDollars, ZERO } from '../core/money.ts'
-import type { PageRequest } from '../core/ports.ts'
 import { AdminError, unprocessable } from './failure.ts'
 
 const NAME_CHARACTERS_MAX = 64
@@ -40,6 +40,12 @@ export const TOP_UP = z.strictObject({
   note: z.string().max(1000).nullish(),
 })
 
+export const ADJUSTMENT = z.strictObject({
+  amount: dollars.refine(amount => amount !== ZERO, 'must not be zero'),
+  source: z.string().min(1).max(200).optional(),
+  note: z.string().trim().min(1, 'must say what is corrected').max(1000),
+})
+
 export const NEW_KEY = z.strictObject({
   account: z.string().min(1),
   name,
@@ -66,8 +72,22 @@ export function read<T>(schema: z.ZodType<T>, value: unknown): T {
   throw unprocessable(unknown === undefined ? `${param || 'body'}: ${issue.message}` : `${param}: unknown field`, param)
 }
 
-export function readPage(query: URLSearchParams): PageRequest {
+/** A cursor is whatever the last page gave; one that cannot be is refused before a store sees it. */
+export function readPage(query: URLSearchParams, cursors = /^[\w-]{1,100}$/): PageRequest {
   const limit = query.get('limit')
   if (limit !== null && !/^[1-9]\d{0,3}$/.test(limit)) throw unprocessable('limit: must be a number from 1', 'limit')
-  return { cursor: query.get('cursor') || undefined, limit: Math.min(Number(limit ?? PAGE_ROWS), PAGE_ROWS_MAX) }
+  const cursor = query.get('cursor') || undefined
+  if (cursor !== undefined && !cursors.test(cursor)) throw unprocessable('cursor: is not valid', 'cursor')
+  return { cursor, limit: Math.min(Number(limit ?? PAGE_ROWS), PAGE_ROWS_MAX) }
+}
+
+/** A time of the ISO 8601 kind, with or without its hours. */
+export function readTime(query: URLSearchParams, name: string): number | undefined {
+  const text = query.get(name)
+  if (text === null || text === '') return undefined
+  const isTime = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:?\d\d)?)?$/.test(text)
+  // Without a zone it is UTC, as everything here is.
+  const time = isTime ? Date.parse(/T[^Z+-]*$/.test(text) ? `${text}Z` : text) : Number.NaN
+  if (Number.isNaN(time)) throw unprocessable(`${name}: must be a time such as 2026-12-31T00:00:00Z`, name)
+  return time
 }

@@ -1,7 +1,7 @@
+import type { Directory, Key, KeyChanges } from '../core/directory.ts'
 import { newApiKey } from '../core/ids.ts'
 import { newKey } from '../core/key.ts'
 import { atLeastZero, formatDollars, nanos } from '../core/money.ts'
-import type { Directory, Key, KeyChanges } from '../core/ports.ts'
 import { findAccount } from './accounts.ts'
 import type { KeyView, List, NewKeyView } from './contract.ts'
 import { notFound, unprocessable } from './failure.ts'

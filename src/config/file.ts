@@ -1,11 +1,12 @@
 import type { z } from 'zod'
 import type { Channel, Model } from '../core/catalog.ts'
 import { pricePerMillion } from '../core/money.ts'
+import type { Price } from '../core/price.ts'
 import { BUILTIN_MODELS } from './builtin.ts'
 import { crossFaults } from './cross.ts'
 import { ConfigError } from './faults.ts'
 import { DEFAULT_TIMEOUTS, PRESETS, type Preset, presetModels } from './presets.ts'
-import { type ChannelEntry, FILE, type ModelEntry } from './schema.ts'
+import { type ChannelEntry, FILE, type ModelEntry, type PriceEntry } from './schema.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
@@ -80,22 +81,25 @@ function describe(issue: z.core.$ZodIssue): string[] {
 }
 
 function toModel(entry: ModelEntry): Model {
-  const { input, output, cache_read = input, cache_write = input } = entry.price
   return {
     id: entry.id,
     name: entry.name ?? entry.id.slice(entry.id.indexOf('/') + 1),
     description: entry.description ?? '',
-    price: {
-      input: pricePerMillion(input),
-      output: pricePerMillion(output),
-      cacheRead: pricePerMillion(cache_read),
-      cacheWrite: pricePerMillion(cache_write),
-    },
+    price: entry.price && toPrice(entry.price),
     contextLength: entry.context_length,
     maxOutputTokens: entry.max_output_tokens,
     images: entry.images,
     recommended: entry.recommended,
     reasoning: entry.reasoning,
+  }
+}
+
+function toPrice({ input, output, cache_read = input, cache_write = input }: PriceEntry): Price {
+  return {
+    input: pricePerMillion(input),
+    output: pricePerMillion(output),
+    cacheRead: pricePerMillion(cache_read),
+    cacheWrite: pricePerMillion(cache_write),
   }
 }
 

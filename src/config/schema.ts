@@ -39,7 +39,7 @@ const model = z.strictObject({
   id: z.string().regex(/^[^/\s]+\/\S+$/, 'must have the form <vendor>/<model>'),
   name: z.string().min(1).optional(),
   description: z.string().optional(),
-  price,
+  price: price.optional(),
   context_length: count.default(128_000),
   max_output_tokens: count.default(8_192),
   images: z.enum(['ignore', 'reject', 'forward']).default('ignore'),
@@ -79,5 +79,6 @@ export const FILE = z.strictObject({
   aliases: z.record(z.string().min(1), z.string()).optional(),
 })
 
+export type PriceEntry = z.infer<typeof price>
 export type ModelEntry = z.infer<typeof model>
 export type ChannelEntry = z.infer<typeof channel>

@@ -1,24 +1,27 @@
+import type { HoldOutcome, HoldRequest } from './ledger.ts'
 import { atLeastZero, type Nanos, nanos, ZERO } from './money.ts'
-import type { HoldOutcome, HoldRequest } from './ports.ts'
 
-export interface Funds {
+interface Purse {
   readonly balance: Nanos
-  readonly accountHeld: Nanos
+  readonly held: Nanos
+}
+
+interface Limit {
   readonly cap: Nanos | undefined
-  readonly keySpent: Nanos
-  readonly keyHeld: Nanos
+  readonly spent: Nanos
+  readonly held: Nanos
 }
 
 /**
  * Whether a call may start, and on how much: all it may cost, or all that is left if that is enough to begin with.
  * The balance is looked at before the cap, so that a caller with neither learns of the balance.
  */
-export function admit(funds: Funds, { most, least }: Pick<HoldRequest, 'most' | 'least'>): HoldOutcome {
-  const available = nanos(funds.balance - funds.accountHeld)
-  if (funds.balance <= ZERO || available < least) {
-    return { type: 'balance-short', balance: funds.balance, available: atLeastZero(available) }
+export function admit(account: Purse, key: Limit, { most, least }: Pick<HoldRequest, 'most' | 'least'>): HoldOutcome {
+  const available = nanos(account.balance - account.held)
+  if (account.balance <= ZERO || available < least) {
+    return { type: 'balance-short', balance: account.balance, available: atLeastZero(available) }
   }
-  const remaining = funds.cap === undefined ? undefined : nanos(funds.cap - funds.keySpent - funds.keyHeld)
+  const remaining = key.cap === undefined ? undefined : nanos(key.cap - key.spent - key.held)
   if (remaining !== undefined && (remaining <= ZERO || remaining < least)) {
     return { type: 'cap-short', remaining: atLeastZero(remaining) }
   }

@@ -1,12 +1,5 @@
 import type { ProtocolName } from './ask.ts'
-import type { NanosPerMillion } from './money.ts'
-
-export interface Price {
-  readonly input: NanosPerMillion
-  readonly output: NanosPerMillion
-  readonly cacheRead: NanosPerMillion
-  readonly cacheWrite: NanosPerMillion
-}
+import type { Price } from './price.ts'
 
 /** What becomes of images that callers send: dropped before upstream, refused, or passed on. */
 export type ImagePolicy = 'ignore' | 'reject' | 'forward'
@@ -16,7 +9,8 @@ export interface Model {
   readonly id: string
   readonly name: string
   readonly description: string
-  readonly price: Price
+  /** Undefined where nobody has said what it costs: such a model is listed, and refused. */
+  readonly price: Price | undefined
   readonly contextLength: number
   readonly maxOutputTokens: number
   readonly images: ImagePolicy

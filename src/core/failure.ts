@@ -19,6 +19,7 @@ export type Failure =
       readonly nearest: readonly string[]
     }
   | { readonly kind: 'model-not-allowed'; readonly model: string }
+  | { readonly kind: 'price-unknown'; readonly model: string }
   | { readonly kind: 'image-rejected'; readonly model: string; readonly param: string }
   | { readonly kind: 'translation-lossy'; readonly dropped: readonly string[] }
   | { readonly kind: 'balance-empty'; readonly balance: Nanos }
@@ -169,6 +170,14 @@ const WIRE: { readonly [K in FailureKind]: Row<K> } = {
     param: 'model',
     message: `This key may not use model ${model}`,
     hint: 'Change the models of this key (PATCH /api/keys/{id}) or use another key.',
+  }),
+  'price-unknown': ({ model }) => ({
+    ...OURS,
+    status: 503,
+    code: 'model_price_unknown',
+    param: 'model',
+    message: `No price is set for model ${model}, so it cannot be billed`,
+    hint: 'The operator must give this model a price in duet.yaml.',
   }),
   'image-rejected': ({ model, param }) => ({
     ...CALLERS,

@@ -40,6 +40,14 @@ export function formatMicroDollars(amount: Nanos): string {
   return `${whole}.${fraction.slice(0, 6)}`
 }
 
+/** Amounts before their rounding, in millionths of a nano-dollar: exact, without trailing zeros beyond the cents. */
+export function formatMillionths(millionths: bigint): string {
+  const whole = millionths / TOKENS_PER_PRICE
+  const [dollars, fraction] = digits(nanos(whole))
+  const rest = (millionths % TOKENS_PER_PRICE).toString().padStart(6, '0')
+  return `${dollars}.${`${fraction}${rest}`.replace(/0{1,13}$/, '')}`
+}
+
 /** Prices in configuration files are numbers in dollars per million tokens; nine decimals are kept. */
 export function pricePerMillion(dollars: number): NanosPerMillion {
   return BigInt(Math.round(dollars * 1e9)) as NanosPerMillion

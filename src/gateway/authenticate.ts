@@ -1,6 +1,6 @@
+import type { Caller, KeyDirectory } from '../core/directory.ts'
 import { GatewayError } from '../core/failure.ts'
 import { hashSecret } from '../core/key.ts'
-import type { Caller, KeyDirectory } from '../core/ports.ts'
 
 export async function authenticate(
   secret: string | undefined,

@@ -1,6 +1,6 @@
 import type { Model } from '../core/catalog.ts'
-import { formatDollars, nanos } from '../core/money.ts'
-import type { Caller } from '../core/ports.ts'
+import type { Caller } from '../core/directory.ts'
+import { formatPrice } from '../core/price.ts'
 import type { Catalog } from '../routing/catalog.ts'
 
 /** The day of the catalog snapshot; models carry no date of their own. */
@@ -36,13 +36,7 @@ function describe(model: Model) {
     created_at: new Date(SNAPSHOT).toISOString(),
     context_length: model.contextLength,
     max_output_tokens: model.maxOutputTokens,
-    pricing: {
-      input: formatDollars(nanos(price.input)),
-      output: formatDollars(nanos(price.output)),
-      cache_read: formatDollars(nanos(price.cacheRead)),
-      cache_write: formatDollars(nanos(price.cacheWrite)),
-      unit: 'dollars per million tokens',
-    },
+    pricing: price ? { ...formatPrice(price), unit: 'dollars per million tokens' } : null,
     recommended: model.recommended,
     supports: {
       tools: true,

@@ -10,6 +10,7 @@ import type { EncodedRequest, Protocol, Target, View } from '../protocol/protoco
 import { PROTOCOLS } from '../protocol/protocols.ts'
 import { callUpstream, type UpstreamReply } from '../upstream/client.ts'
 import type { Flight } from './flights.ts'
+import type { Meter } from './meter.ts'
 import type { Pair } from './pair.ts'
 import { passthrough } from './passthrough.ts'
 import type { Call, Reply } from './serve.ts'
@@ -24,10 +25,13 @@ export interface Relay {
   readonly channel: Channel
   readonly pair: Pair
   readonly settlement: Settlement
+  readonly meter: Meter
   readonly flight: Flight
   readonly promptEstimate: number
   /** The limit to send upstream: the caller's, or what the hold pays for. */
   readonly maxTokens: number | undefined
+  /** There was less money than the call may cost: if it ends at its limit, then at ours. */
+  readonly isShort: boolean
 }
 
 export function pairFor(ask: Ask, channel: Channel): Pair {
@@ -48,7 +52,7 @@ export async function relay(relay: Relay): Promise<Reply> {
     const failure = asAnswerFailure(error)
     relay.flight.abort.abort()
     // A caller who leaves has had the prompt read for it; every other failure here produced nothing.
-    if (call.signal.aborted) await settlement.charge(countPrompt(relay.promptEstimate), failure)
+    if (call.signal.aborted) await settlement.charge(countPrompt(relay.promptEstimate), { failure })
     else await settlement.release(failure)
     throw new GatewayError(concealer(relay)(failure.failure), failure.cause)
   }
@@ -106,10 +110,12 @@ function replyHeaders({ channel }: Relay, dropped: readonly string[]): Record<st
 }
 
 async function whole(relay: Relay, upstream: UpstreamReply, headers: Record<string, string>): Promise<Reply> {
-  const { pair, settlement, promptEstimate } = relay
+  const { pair, settlement, promptEstimate, isShort } = relay
   const answer = pair.body(await upstream.text(), viewOf(relay))
   settlement.firstByte()
-  const charged = await settlement.charge(count(answer.seen, promptEstimate))
+  const { reason } = answer.seen
+  const ending = isShort && reason === 'length' ? 'funds' : reason
+  const charged = await settlement.charge(count(answer.seen, promptEstimate), { ending })
   return { headers: { ...headers, ...moneyHeaders(charged) }, body: answer.render(charged.bill) }
 }
 
@@ -122,7 +128,7 @@ function moneyHeaders({ bill, balance, keyRemaining }: Charged): Record<string, 
 }
 
 async function streamed(relay: Relay, upstream: UpstreamReply, headers: Record<string, string>): Promise<Reply> {
-  const { call, ask, pair, settlement, flight, promptEstimate } = relay
+  const { call, ask, pair, settlement, meter, flight, promptEstimate } = relay
   const view = viewOf(relay)
   const answer = upstream.isStream ? pair.stream(view) : pair.bodyAsStream(await upstream.text(), view)
   const protocol: Protocol = PROTOCOLS[ask.protocol]
@@ -130,6 +136,7 @@ async function streamed(relay: Relay, upstream: UpstreamReply, headers: Record<s
     upstream,
     answer,
     settlement,
+    meter,
     protocol,
     requestId: call.requestId,
     promptEstimate,

@@ -1,11 +1,11 @@
 import type { Ask } from '../core/ask.ts'
 import type { Model } from '../core/catalog.ts'
 import type { Nanos } from '../core/money.ts'
+import { affordableOutput, cost, type Price } from '../core/price.ts'
 import { NO_USAGE } from '../core/usage.ts'
-import { affordableOutput, cost } from '../metering/price.ts'
 
-/** Agents ask for 32,000 tokens and use 500: a stream holds this much, not all it may become. */
-const STREAM_WINDOW_TOKENS = 4_096
+/** Agents ask for 32,000 tokens and use 500: a stream holds this much ahead, not all it may become. */
+export const STREAM_WINDOW_TOKENS = 4_096
 /** Less than this is not worth starting; it is also the amount a refusal asks for. */
 const WORTHWHILE_TOKENS = 1_024
 
@@ -13,22 +13,31 @@ const WORTHWHILE_TOKENS = 1_024
 export interface Reserve {
   readonly most: Nanos
   readonly least: Nanos
+  /** All the output that the caller may get, of all answers that were asked for. */
+  readonly limitTokens: number
   /** The limit to send upstream, given what was really held. */
   maxTokens(held: Nanos): number | undefined
 }
 
-export function reserve(ask: Ask, model: Model, promptEstimate: number): Reserve {
+export interface Reservation {
+  readonly ask: Ask
+  readonly model: Model
+  readonly price: Price
+  readonly promptEstimate: number
+}
+
+export function reserve({ ask, model, price, promptEstimate }: Reservation): Reserve {
   const limit = Math.min(ask.maxTokens ?? model.maxOutputTokens, model.maxOutputTokens)
   const window = ask.stream ? Math.min(limit, STREAM_WINDOW_TOKENS) : limit
-  const priceOf = (output: number) =>
-    cost({ ...NO_USAGE, input: promptEstimate, output: output * ask.choices }, model.price)
+  const priceOf = (output: number) => cost({ ...NO_USAGE, input: promptEstimate, output: output * ask.choices }, price)
   const most = priceOf(window)
   return {
     most,
     least: priceOf(Math.min(window, WORTHWHILE_TOKENS)),
+    limitTokens: limit * ask.choices,
     maxTokens: held => {
       if (held >= most) return ask.maxTokens
-      return Math.max(1, Math.floor(affordableOutput(held, priceOf(0), model.price) / ask.choices))
+      return Math.max(1, Math.floor(affordableOutput(held, priceOf(0), price) / ask.choices))
     },
   }
 }

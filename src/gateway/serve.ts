@@ -1,7 +1,9 @@
 import { type Ask, isObject, type JsonObject } from '../core/ask.ts'
-import type { Model } from '../core/catalog.ts'
+import type { Channel, Model } from '../core/catalog.ts'
+import type { Caller, KeyDirectory } from '../core/directory.ts'
 import { GatewayError, invalid } from '../core/failure.ts'
-import type { Caller, KeyDirectory } from '../core/ports.ts'
+import type { HeldCall } from '../core/ledger.ts'
+import type { PriceVersion } from '../core/price.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { estimatePrompt } from '../metering/estimate.ts'
 import { withoutImages } from '../protocol/images.ts'
@@ -10,9 +12,10 @@ import type { Catalog } from '../routing/catalog.ts'
 import { choose } from '../routing/choose.ts'
 import { authenticate } from './authenticate.ts'
 import type { Flights } from './flights.ts'
+import { Meter } from './meter.ts'
 import { pairFor, relay } from './relay.ts'
 import { reserve } from './reserve.ts'
-import { Settlement } from './settlement.ts'
+import { type Opening, Settlement } from './settlement.ts'
 
 /** A request as the edge hands it over. */
 export interface Call {
@@ -56,32 +59,39 @@ export async function serve(call: Call, protocol: Protocol, gateway: Gateway): P
   if (!channel) throw new GatewayError({ kind: 'upstream-unavailable', model: model.id })
   const pair = pairFor(ask, channel)
 
+  const price = catalog.priceOf(model)
   const promptEstimate = estimatePrompt(ask)
-  const { most, least, maxTokens } = reserve(ask, model, promptEstimate)
+  const { most, least, limitTokens, maxTokens } = reserve({ ask, model, price, promptEstimate })
   const { requestId, startedAt } = call
-  const { accountId, keyId } = caller
-  const held = await gateway.ledger.hold({ requestId, accountId, keyId, most, least, at: startedAt })
+  const opening: Opening = {
+    requestId,
+    accountId: caller.accountId,
+    keyId: caller.keyId,
+    call: describe(ask, channel, price),
+    price,
+    startedAt,
+  }
+  const held = await gateway.ledger.hold({ ...opening, most, least, at: startedAt })
 
   const flight = gateway.flights.begin(call.signal)
-  const settlement = new Settlement(
-    {
-      requestId,
-      accountId,
-      keyId,
-      startedAt,
-      held,
-      model: model.id,
-      price: model.price,
-      channel: channel.name,
-      protocol: ask.protocol,
-      upstreamProtocol: channel.protocol,
-      stream: ask.stream,
-    },
-    gateway,
-  )
+  const settlement = new Settlement(opening, gateway)
   settlement.ended.then(flight.end)
-  return relay({ call, flight, ask, model, channel, pair, settlement, promptEstimate, maxTokens: maxTokens(held) })
+  const meter = new Meter({ requestId, price, promptEstimate, held, limitTokens }, gateway.ledger)
+  return relay({
+    ...{ call, flight, ask, model, channel, pair, settlement, meter, promptEstimate },
+    maxTokens: maxTokens(held),
+    isShort: held < most,
+  })
 }
+
+const describe = (ask: Ask, channel: Channel, price: PriceVersion): HeldCall => ({
+  model: price.model,
+  channel: channel.name,
+  protocol: ask.protocol,
+  upstreamProtocol: channel.protocol,
+  stream: ask.stream,
+  priceId: price.id,
+})
 
 function parseBody(text: string): JsonObject {
   let value: unknown

@@ -1,11 +1,9 @@
-import type { Price } from '../core/catalog.ts'
 import { asGatewayError, type GatewayError, wireOf } from '../core/failure.ts'
-import { formatDollars, type Nanos } from '../core/money.ts'
-import type { Settled, UsageRecord } from '../core/ports.ts'
+import type { Closing, Ending, Settled } from '../core/ledger.ts'
+import { formatDollars } from '../core/money.ts'
 import { NO_USAGE } from '../core/usage.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { Counted } from '../metering/count.ts'
-import { cost } from '../metering/price.ts'
 import type { Bill } from '../protocol/protocol.ts'
 
 export interface Charged extends Settled {
@@ -13,10 +11,10 @@ export interface Charged extends Settled {
 }
 
 /** What is known about a request before it is answered. */
-export type Opening = Pick<
-  UsageRecord,
-  'requestId' | 'accountId' | 'keyId' | 'model' | 'channel' | 'protocol' | 'upstreamProtocol' | 'stream' | 'startedAt'
-> & { readonly held: Nanos; readonly price: Price }
+export type Opening = Pick<Closing, 'requestId' | 'accountId' | 'keyId' | 'call' | 'price' | 'startedAt'>
+
+/** How a request ended: in an answer, or in a failure. */
+export type End = { readonly ending: Ending | undefined } | { readonly failure: GatewayError }
 
 interface SettlementDeps {
   readonly ledger: Ledger
@@ -50,11 +48,11 @@ export class Settlement {
   }
 
   /** Charges what was counted. */
-  charge(counted: Counted, failure?: GatewayError): Promise<Charged> {
+  charge(counted: Counted, end: End): Promise<Charged> {
     if (!this.settled) {
-      this.settled = this.settle(counted, failure ? wireOf(failure.failure).code : 'ok')
+      this.settled = this.settle(counted, end)
       this.settled.then(
-        () => this.end(failure),
+        () => this.end('failure' in end ? end.failure : undefined),
         error => this.end(asGatewayError(error)),
       )
     }
@@ -63,19 +61,38 @@ export class Settlement {
 
   /** Nothing was made, so nothing is paid. */
   release(failure: GatewayError): Promise<Charged> {
-    return this.charge(NOTHING, failure)
+    return this.charge(NOTHING, { failure })
   }
 
-  private async settle({ usage, source }: Counted, status: string): Promise<Charged> {
-    const { price, ...opening } = this.opening
-    const amount = cost(usage, price)
-    const times = { firstByteMs: this.firstByteMs, durationMs: this.elapsed() }
-    const record: UsageRecord = { ...opening, ...times, status, usage, source, cost: amount }
-    const settled = await this.ledger.settle(record)
-    return { ...settled, bill: { usage, cost: formatDollars(amount) } }
+  private async settle(counted: Counted, end: End): Promise<Charged> {
+    const closing: Closing = {
+      ...this.opening,
+      ...counted,
+      status: 'failure' in end ? wireOf(end.failure.failure).code : 'ok',
+      ending: 'ending' in end ? end.ending : undefined,
+      firstByteMs: this.firstByteMs,
+      durationMs: this.elapsed(),
+    }
+    try {
+      const settled = await this.ledger.settle(closing)
+      return { ...settled, bill: { usage: counted.usage, cost: formatDollars(settled.cost) } }
+    } catch (error) {
+      this.ledger.settleLater(undelivered(closing, asGatewayError(error)))
+      throw error
+    }
   }
 
   private elapsed(): number {
     return this.clock() - this.opening.startedAt
   }
+}
+
+/**
+ * The end of an answer leaves only after its settlement, so an answer that could not be settled was not delivered: of a
+ * stream, all but its end was; of a whole answer, nothing.
+ */
+function undelivered(closing: Closing, { failure }: GatewayError): Closing {
+  if (closing.status !== 'ok') return closing
+  const failed = { ...closing, status: wireOf(failure).code, ending: undefined }
+  return closing.call.stream ? failed : { ...failed, ...NOTHING }
 }

@@ -34,6 +34,7 @@ class TranslatedStream implements AnswerStream {
   private readonly decoder: StreamDecoder
   private readonly encoder: StreamEncoder
   private readonly unwrap: Unwrap
+  private isOpen = false
 
   constructor(decoder: StreamDecoder, encoder: StreamEncoder, unwrap: Unwrap) {
     this.decoder = decoder
@@ -59,14 +60,24 @@ class TranslatedStream implements AnswerStream {
     return this.encode(this.decoder.end())
   }
 
+  shorten(): string {
+    const closing: TurnEvent[] = this.isOpen ? [{ type: 'close' }] : []
+    return this.write([...closing, { type: 'finish', reason: 'length', stopSequence: undefined, usage: undefined }])
+  }
+
   close(bill: Bill): string {
     return this.encoder.close(bill)
   }
 
   private encode(events: readonly TurnEvent[]): string {
+    return this.write(this.unwrap(events))
+  }
+
+  private write(events: readonly TurnEvent[]): string {
     let text = ''
-    for (const event of this.unwrap(events)) {
+    for (const event of events) {
       this.seen.event(event)
+      if (event.type === 'open' || event.type === 'close') this.isOpen = event.type === 'open'
       text += this.encoder.push(event)
     }
     return text

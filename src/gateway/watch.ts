@@ -1,15 +1,18 @@
 import { asGatewayError, type Failure, GatewayError } from '../core/failure.ts'
-import { count } from '../metering/count.ts'
+import type { Ending } from '../core/ledger.ts'
+import { type Counted, count } from '../metering/count.ts'
 import { asAnswerFailure } from '../protocol/answer.ts'
 import type { AnswerStream, Protocol } from '../protocol/protocol.ts'
-import { SseReader } from '../protocol/sse.ts'
+import { type Frame, SseReader } from '../protocol/sse.ts'
 import type { UpstreamReply } from '../upstream/client.ts'
+import type { Meter } from './meter.ts'
 import type { Settlement } from './settlement.ts'
 
 export interface Watched {
   readonly upstream: UpstreamReply
   readonly answer: AnswerStream
   readonly settlement: Settlement
+  readonly meter: Meter
   readonly protocol: Protocol
   readonly requestId: string
   readonly promptEstimate: number
@@ -33,7 +36,10 @@ const utf8 = new TextEncoder()
  */
 export class WatchedStream {
   private readonly parts: Watched
-  private readonly frames = new SseReader()
+  private readonly reader = new SseReader()
+  /** Read, and not yet passed on. */
+  private waiting: Frame[] = []
+  private isReadOut = false
   private keepalive: ReturnType<typeof setInterval> | undefined
   private broken: GatewayError | undefined
   private ended = false
@@ -85,13 +91,25 @@ export class WatchedStream {
 
   /** The next text for the caller; the last one waits for the settlement. */
   private async next(): Promise<string> {
-    const { upstream, answer } = this.parts
+    const { answer, meter } = this.parts
     for (;;) {
       if (this.broken) throw this.broken
-      const chunk = answer.isComplete ? await this.rest() : await upstream.next()
-      const text = this.convert(chunk)
-      if (!this.broken && (answer.done || !chunk)) return text + (await this.finish())
+      if (this.waiting.length === 0) await this.read()
+      const text = this.convert()
+      if (!this.broken && this.isOver) return text + (await this.finish())
+      if (!this.isCovered && !(await meter.extend(answer.seen))) return text + (await this.finishShort())
       if (text !== '') return text
+    }
+  }
+
+  private async read(): Promise<void> {
+    const { answer } = this.parts
+    const chunk = answer.isComplete ? await this.rest() : await this.parts.upstream.next()
+    this.isReadOut = chunk === undefined
+    try {
+      this.waiting = chunk ? this.reader.push(chunk) : this.reader.end()
+    } catch (error) {
+      this.broken = asAnswerFailure(error)
     }
   }
 
@@ -100,15 +118,27 @@ export class WatchedStream {
     return this.parts.upstream.next(END_MARK_MS_MAX).catch(() => undefined)
   }
 
+  private get isOver(): boolean {
+    return this.parts.answer.done || (this.isReadOut && this.waiting.length === 0)
+  }
+
+  /** An answer that is complete needs no more money than its settlement takes. */
+  private get isCovered(): boolean {
+    const { answer, meter } = this.parts
+    return this.broken !== undefined || answer.isComplete || meter.covers(answer.seen)
+  }
+
   /** What came before a broken frame is delivered, wherever the bytes were cut; the failure comes after it. */
-  private convert(chunk: Uint8Array | undefined): string {
+  private convert(): string {
     const { answer } = this.parts
     let text = ''
     try {
-      for (const frame of chunk ? this.frames.push(chunk) : this.frames.end()) {
-        if (!answer.done) text += answer.push(frame)
+      let passed = 0
+      while (passed < this.waiting.length && !answer.done && this.isCovered) {
+        text += answer.push(this.waiting[passed++] as Frame)
       }
-      if (answer.done || !chunk) text += answer.end()
+      this.waiting = this.waiting.slice(passed)
+      if (this.isOver) text += answer.end()
     } catch (error) {
       this.broken = asAnswerFailure(error)
     }
@@ -116,9 +146,22 @@ export class WatchedStream {
   }
 
   private async finish(): Promise<string> {
-    const { answer, upstream, settlement, promptEstimate } = this.parts
+    const { answer, upstream } = this.parts
     upstream.release()
-    const { bill } = await settlement.charge(count(answer.seen, promptEstimate))
+    return this.close(count(answer.seen, this.parts.promptEstimate), answer.seen.reason)
+  }
+
+  /** The money is used up: the answer ends here, as one that has reached its limit. */
+  private async finishShort(): Promise<string> {
+    const { answer, upstream, meter, promptEstimate } = this.parts
+    upstream.cancel()
+    const ending = answer.shorten()
+    return ending + (await this.close(meter.withinHold(count(answer.seen, promptEstimate)), 'funds'))
+  }
+
+  private async close(counted: Counted, ending: Ending | undefined): Promise<string> {
+    const { answer, settlement } = this.parts
+    const { bill } = await settlement.charge(counted, { ending })
     this.ended = true
     return answer.close(bill)
   }
@@ -150,6 +193,6 @@ export class WatchedStream {
     const { answer, upstream, settlement, promptEstimate } = this.parts
     clearInterval(this.keepalive)
     upstream.cancel()
-    await settlement.charge(count(answer.seen, promptEstimate), failure).catch(() => {})
+    await settlement.charge(count(answer.seen, promptEstimate), { failure }).catch(() => {})
   }
 }

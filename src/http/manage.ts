@@ -1,4 +1,5 @@
 import type { AdminDeps, AdminReply } from '../admin/api.ts'
+import { NDJSON } from '../admin/contract.ts'
 import { GatewayError, wireOf } from '../core/failure.ts'
 import type { Log } from '../telemetry/log.ts'
 import { type BodyLimits, readBody } from './body.ts'
@@ -9,6 +10,8 @@ export interface ManageDeps {
   readonly admin: AdminDeps
   readonly log: Log
 }
+
+const NOT_STORED = { 'cache-control': 'no-store' }
 
 const BODY: BodyLimits = { bytesMax: 1024 * 1024, secondsMax: 10 }
 
@@ -24,6 +27,7 @@ export async function administer(request: Request, address: Address, { admin, lo
       segments: path.split('/').slice(1).map(decodePart),
       query: address.query,
       token: bearerOf(request.headers),
+      accept: request.headers.get('accept') ?? '',
       text: () => readBody(request, BODY),
     }
     return respond(await manage(call, admin))
@@ -32,9 +36,15 @@ export async function administer(request: Request, address: Address, { admin, lo
   }
 }
 
-function respond({ status, body }: AdminReply): Response {
-  const headers = { 'content-type': 'application/json', 'cache-control': 'no-store' }
+function respond({ status, body, lines }: AdminReply): Response {
+  if (lines) return new Response(linesOf(lines), { status, headers: { ...NOT_STORED, 'content-type': NDJSON } })
+  const headers = { ...NOT_STORED, 'content-type': 'application/json' }
   return new Response(body === undefined ? null : JSON.stringify(body), { status, headers })
+}
+
+async function* linesOf(values: AsyncIterable<unknown>): AsyncGenerator<Uint8Array> {
+  const utf8 = new TextEncoder()
+  for await (const value of values) yield utf8.encode(`${JSON.stringify(value)}\n`)
 }
 
 /** The limits of bodies are shared with the gateway, and so are the words for exceeding them. */

@@ -81,9 +81,10 @@ export function isForBrowsers(path: string): boolean {
 export async function visit(request: Request, path: string, deps: RouteDeps): Promise<Response> {
   const route = routePath(path)
   const protocol = PROTOCOLS[route === '/messages' || route.startsWith('/messages/') ? 'messages' : 'chat']
+  const startedAt = deps.gateway.clock()
   const call: Call = {
-    requestId: newRequestId(),
-    startedAt: deps.gateway.clock(),
+    requestId: newRequestId(startedAt),
+    startedAt,
     secret: credentialOf(request.headers, protocol.name),
     headers: request.headers,
     signal: request.signal,

@@ -1,15 +1,16 @@
 import { GatewayError } from '../core/failure.ts'
-import { type Nanos, ZERO } from '../core/money.ts'
 import type {
+  Closing,
+  Deposit,
+  Deposited,
+  Extension,
   HoldRequest,
   LedgerOperation,
   LedgerOutcome,
   LedgerStore,
   Settled,
-  TopUp,
-  TopUpOutcome,
-  UsageRecord,
-} from '../core/ports.ts'
+} from '../core/ledger.ts'
+import { type Nanos, ZERO } from '../core/money.ts'
 
 interface Waiting {
   readonly operation: LedgerOperation
@@ -17,22 +18,43 @@ interface Waiting {
   readonly reject: (reason: unknown) => void
 }
 
+export interface LedgerOptions {
+  /** The name of this process among all that ever used the store. */
+  readonly owner: string
+  readonly clock: () => number
+}
+
+/** An owner that has not been heard of for this long is dead; it is heard of three times as often (`tend`). */
+const LEASE_MS = 60_000
+export const TEND_MS = LEASE_MS / 3
+
 /**
  * Money, without HTTP and without SQL. Operations that arrive together are committed together: while one batch is
  * written the next one gathers, so a busy gateway pays for one commit where an idle one pays for one operation.
  */
 export class Ledger {
   private readonly store: LedgerStore
+  private readonly owner: string
+  private readonly clock: () => number
   private waiting: Waiting[] = []
   private running: Promise<void> | undefined
+  /** What could not be written when it was due. Bounded: a ledger that cannot write admits no new calls. */
+  private overdue: LedgerOperation[] = []
 
-  constructor(store: LedgerStore) {
+  constructor(store: LedgerStore, { owner, clock }: LedgerOptions) {
     this.store = store
+    this.owner = owner
+    this.clock = clock
   }
 
   /** Takes the money before the upstream is called; throws the refusal that applies. Returns what is held. */
   async hold(request: HoldRequest): Promise<Nanos> {
-    const outcome = await this.submit({ type: 'hold', request })
+    const lease = { owner: this.owner, expiresAt: this.leaseEnd() }
+    const outcome = await this.submit({ type: 'hold', request, lease }).catch(error => {
+      // Nobody knows whether it was written before it failed.
+      this.overdue.push({ type: 'give-back', requestId: request.requestId, at: request.at })
+      throw error
+    })
     switch (outcome.type) {
       case 'held':
         return outcome.amount
@@ -42,27 +64,63 @@ export class Ledger {
       case 'cap-short':
         throw new GatewayError({ kind: 'cap-reached', remaining: outcome.remaining, needed: request.least })
       default:
-        throw new GatewayError({ kind: 'internal' })
+        throw unexpected(outcome)
     }
   }
 
+  /** Takes more for a call under way. Returns all that is held then, undefined if there is no more to take. */
+  async extend(extension: Extension): Promise<Nanos | undefined> {
+    const outcome = await this.submit({ type: 'extend', extension, expiresAt: this.leaseEnd() })
+    return outcome.type === 'held' ? outcome.amount : undefined
+  }
+
   /** Charges what was used and gives back the rest of the hold, exactly once for a request. */
-  async settle(record: UsageRecord): Promise<Settled> {
-    const outcome = await this.submit({ type: 'settle', record })
-    if (outcome.type !== 'settled') throw new GatewayError({ kind: 'internal' })
+  async settle(closing: Closing): Promise<Settled> {
+    const outcome = await this.submit({ type: 'settle', closing })
+    if (outcome.type !== 'settled') throw unexpected(outcome)
     return outcome.settled
   }
 
+  /** For a settlement that failed: it is tried again until it is written. */
+  settleLater(closing: Closing): void {
+    this.overdue.push({ type: 'settle', closing })
+  }
+
   /** Undefined if there is no such account. */
-  async topUp(topUp: TopUp): Promise<TopUpOutcome | undefined> {
-    const outcome = await this.submit({ type: 'top-up', topUp })
-    if (outcome.type !== 'topped-up') throw new GatewayError({ kind: 'internal' })
-    return outcome.outcome
+  async deposit(deposit: Deposit): Promise<Deposited | undefined> {
+    const outcome = await this.submit({ type: 'deposit', deposit })
+    if (outcome.type !== 'deposited') throw unexpected(outcome)
+    return outcome.deposited
+  }
+
+  /** Releases what dead processes left held; returns how many holds there were. */
+  async recover(): Promise<number> {
+    const outcome = await this.submit({ type: 'recover', owner: this.owner, at: this.clock() })
+    return outcome.type === 'released' ? outcome.holds : 0
+  }
+
+  /** To be called every `TEND_MS`: says that this owner lives, writes what is overdue, and recovers from the dead. */
+  async tend(): Promise<number> {
+    await this.submit({ type: 'renew', lease: { owner: this.owner, expiresAt: this.leaseEnd() } })
+    await this.writeOverdue()
+    return this.recover()
   }
 
   /** Resolves when everything that was submitted is committed. */
   async drain(): Promise<void> {
     while (this.running) await this.running
+    await this.writeOverdue()
+  }
+
+  private leaseEnd(): number {
+    return this.clock() + LEASE_MS
+  }
+
+  private async writeOverdue(): Promise<void> {
+    const due = this.overdue
+    this.overdue = []
+    const tries = due.map(operation => this.submit(operation).catch(() => this.overdue.push(operation)))
+    await Promise.all(tries)
   }
 
   private submit(operation: LedgerOperation): Promise<LedgerOutcome> {
@@ -96,3 +154,6 @@ export class Ledger {
     }
   }
 }
+
+const unexpected = ({ type }: LedgerOutcome): GatewayError =>
+  new GatewayError({ kind: 'internal' }, new Error(`the ledger answered ${type}`))

@@ -60,6 +60,8 @@ export interface AnswerStream {
   push(frame: Frame): string
   /** The upstream has closed: throws if it did so in the middle of an answer. */
   end(): string
+  /** Ends the answer here, as if it had reached its limit: closes what is open. `close` follows. */
+  shorten(): string
   /** The closing frames, which wait for the bill. */
   close(bill: Bill): string
 }

@@ -1,21 +1,26 @@
 import type { Channel, Model } from '../core/catalog.ts'
 import { GatewayError } from '../core/failure.ts'
+import type { PriceVersion } from '../core/price.ts'
 import { nearest } from './nearest.ts'
 
 /** An immutable snapshot of what can be called; a reload swaps it whole. */
 export class Catalog {
   readonly models: ReadonlyMap<string, Model>
   readonly channels: readonly Channel[]
+  private readonly prices: ReadonlyMap<string, PriceVersion>
   private readonly aliases: ReadonlyMap<string, string>
 
   constructor(parts: {
     readonly models: readonly Model[]
     readonly channels: readonly Channel[]
     readonly aliases: ReadonlyMap<string, string>
+    /** The versions in force, by model. */
+    readonly prices: ReadonlyMap<string, PriceVersion>
   }) {
     this.models = new Map(parts.models.map(model => [model.id, model]))
     this.channels = parts.channels
     this.aliases = parts.aliases
+    this.prices = parts.prices
   }
 
   /** Models that some channel of this group serves, in the catalog's order. */
@@ -29,6 +34,13 @@ export class Catalog {
     if (model && this.channelsFor(model.id, group).length > 0) return model
     const known = [...this.listed(group).map(({ id }) => id), ...this.aliases.keys()]
     throw new GatewayError({ kind: 'model-unknown', model: name, group, nearest: nearest(name, known) })
+  }
+
+  /** What nobody has priced cannot be billed, and what cannot be billed is not called. */
+  priceOf({ id }: Model): PriceVersion {
+    const price = this.prices.get(id)
+    if (!price) throw new GatewayError({ kind: 'price-unknown', model: id })
+    return price
   }
 
   channelsFor(modelId: string, group: string): Channel[] {

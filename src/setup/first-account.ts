@@ -1,7 +1,7 @@
+import type { Directory } from '../core/directory.ts'
 import { newApiKey } from '../core/ids.ts'
 import { newKey } from '../core/key.ts'
 import { dollars } from '../core/money.ts'
-import type { Directory } from '../core/ports.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 
 const FIRST_BALANCE = dollars(100)
@@ -21,7 +21,8 @@ export async function createFirstAccount(
   const account = await directory.createAccount({ id: 'default', name: 'default', group: 'default', createdAt })
   if (!account) return undefined
   const accountId = account.id
-  await ledger.topUp({ accountId, amount: FIRST_BALANCE, source: 'opening', note: 'opening balance', at: createdAt })
+  const opening = { kind: 'topup', source: 'opening', note: 'opening balance' } as const
+  await ledger.deposit({ ...opening, accountId, amount: FIRST_BALANCE, at: createdAt })
   const secret = bootstrapKey ?? newApiKey()
   await directory.createKey(newKey(secret, { accountId, name: 'first key', createdAt }))
   return secret

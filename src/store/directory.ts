@@ -1,10 +1,13 @@
-import type { Account, Caller, Directory, Entry, Key, KeyChanges, NewKey, Page, PageRequest } from '../core/ports.ts'
+import type { Account, Caller, Directory, Key, KeyChanges, NewKey, Page, PageRequest } from '../core/directory.ts'
 import type { EmbeddedDatabase } from './database.ts'
-import { type AccountRow, type EntryRow, type KeyRow, toAccount, toEntry, toKey } from './rows.ts'
+import { page } from './page.ts'
+import { type AccountRow, type KeyRow, toAccount, toKey } from './rows.ts'
 
 /** Accounts and keys on the embedded database. */
 export class SqliteDirectory implements Directory {
   private readonly db: EmbeddedDatabase
+  /** When keys were used since it was last written down: a write for each request would be a high price for a date. */
+  private readonly usedAt = new Map<string, number>()
 
   constructor(db: EmbeddedDatabase) {
     this.db = db
@@ -43,16 +46,6 @@ export class SqliteDirectory implements Directory {
     return page(rows, limit, { map: toAccount, cursorOf: row => row.id })
   }
 
-  async entries(accountId: string, { cursor, limit }: PageRequest): Promise<Page<Entry>> {
-    const rows = this.db.all<EntryRow>(
-      'SELECT * FROM entries WHERE account_id = ? AND id < ? ORDER BY id DESC LIMIT ?',
-      accountId,
-      cursor === undefined ? Number.MAX_SAFE_INTEGER : Number(cursor),
-      limit + 1,
-    )
-    return page(rows, limit, { map: toEntry, cursorOf: row => String(row.id) })
-  }
-
   // ── keys ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
   async authenticate(secretHash: string, now: number): Promise<Caller | undefined> {
@@ -64,6 +57,7 @@ export class SqliteDirectory implements Directory {
       now,
     )
     if (!row) return undefined
+    this.usedAt.set(row.id, now)
     const models = row.models === null ? undefined : (JSON.parse(row.models) as string[])
     return { keyId: row.id, accountId: row.account_id, group: row.grp, models }
   }
@@ -82,12 +76,12 @@ export class SqliteDirectory implements Directory {
       key.expiresAt ?? null,
       key.createdAt,
     )
-    return toKey(row as KeyRow)
+    return this.toKey(row as KeyRow)
   }
 
   async key(id: string): Promise<Key | undefined> {
     const row = this.db.get<KeyRow>('SELECT * FROM keys WHERE id = ? AND revoked_at IS NULL', id)
-    return row && toKey(row)
+    return row && this.toKey(row)
   }
 
   async keys({ accountId, cursor, limit }: { accountId?: string } & PageRequest): Promise<Page<Key>> {
@@ -98,7 +92,7 @@ export class SqliteDirectory implements Directory {
       accountId ?? null,
       limit + 1,
     )
-    return page(rows, limit, { map: toKey, cursorOf: row => row.id })
+    return page(rows, limit, { map: row => this.toKey(row), cursorOf: row => row.id })
   }
 
   async changeKey(id: string, changes: KeyChanges): Promise<Key | undefined> {
@@ -114,21 +108,23 @@ export class SqliteDirectory implements Directory {
       enabled ? 1 : 0,
       id,
     )
-    return toKey(row as KeyRow)
+    return this.toKey(row as KeyRow)
   }
 
   async revokeKey(id: string, now: number): Promise<boolean> {
     return this.db.run('UPDATE keys SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL', now, id) > 0
   }
-}
 
-/** One row more than asked for tells whether there is a next page. */
-function page<Row, T>(
-  rows: readonly Row[],
-  limit: number,
-  { map, cursorOf }: { map: (row: Row) => T; cursorOf: (row: Row) => string },
-): Page<T> {
-  const shown = rows.slice(0, limit)
-  const last = shown.at(-1)
-  return { rows: shown.map(map), next: rows.length > limit && last !== undefined ? cursorOf(last) : undefined }
+  async keepLastUsed(): Promise<void> {
+    if (this.usedAt.size === 0) return
+    this.db.transaction(() => {
+      for (const [id, at] of this.usedAt) this.db.run('UPDATE keys SET last_used_at = ? WHERE id = ?', at, id)
+    })
+    this.usedAt.clear()
+  }
+
+  private toKey(row: KeyRow): Key {
+    const key = toKey(row)
+    return { ...key, lastUsedAt: this.usedAt.get(key.id) ?? key.lastUsedAt }
+  }
 }

@@ -1,198 +1,74 @@
-import { admit } from '../core/admission.ts'
-import { atLeastZero, nanos, ZERO } from '../core/money.ts'
-import type {
-  Entry,
-  HoldOutcome,
-  HoldRequest,
-  LedgerOperation,
-  LedgerOutcome,
-  LedgerStore,
-  Settled,
-  TopUp,
-  TopUpOutcome,
-  UsageRecord,
-} from '../core/ports.ts'
+import { type AccountState, Book, type BookReader, type KeyState } from '../core/book.ts'
+import type { Deposit, Entry, Hold, LedgerOperation, LedgerOutcome, LedgerStore } from '../core/ledger.ts'
+import { nanos } from '../core/money.ts'
 import type { EmbeddedDatabase } from './database.ts'
-import { type EntryRow, toEntry } from './rows.ts'
+import {
+  type AccountRow,
+  ENTRIES_WITH_PRICES,
+  type EntryRow,
+  type HoldRow,
+  type KeyRow,
+  toEntry,
+  toHold,
+} from './rows.ts'
+import { LedgerWriter } from './writer.ts'
 
-/** Money on the embedded database. */
-export class SqliteLedger implements LedgerStore {
+/** Money on the embedded database: a batch is read, decided in memory, and written, in one transaction. */
+export class SqliteLedger implements LedgerStore, BookReader {
   private readonly db: EmbeddedDatabase
+  private readonly writer: LedgerWriter
+  private readonly selectAccount
+  private readonly selectKey
+  private readonly selectHold
 
   constructor(db: EmbeddedDatabase) {
     this.db = db
+    this.writer = new LedgerWriter(db)
+    this.selectAccount = db.prepare<AccountRow>('SELECT * FROM accounts WHERE id = ?')
+    this.selectKey = db.prepare<KeyRow>('SELECT * FROM keys WHERE id = ?')
+    this.selectHold = db.prepare<HoldRow>('SELECT * FROM holds WHERE request_id = ?')
   }
 
   async commit(batch: readonly LedgerOperation[]): Promise<readonly LedgerOutcome[]> {
-    return this.db.transaction(() => batch.map(operation => this.apply(operation)))
-  }
-
-  async releaseAbandoned(now: number): Promise<number> {
     return this.db.transaction(() => {
-      const holds = this.db.all<HoldRow & { request_id: string }>('SELECT * FROM holds')
-      for (const hold of holds) {
-        this.releaseHold(hold.request_id, hold)
-        this.recordInterrupted(hold, now)
-      }
-      return holds.length
+      const book = new Book(this)
+      const outcomes = batch.map(operation => book.apply(operation))
+      this.writer.write(book)
+      return outcomes
     })
   }
 
-  private apply(operation: LedgerOperation): LedgerOutcome {
-    switch (operation.type) {
-      case 'hold':
-        return this.hold(operation.request)
-      case 'settle':
-        return { type: 'settled', settled: this.settle(operation.record) }
-      case 'top-up':
-        return { type: 'topped-up', outcome: this.topUp(operation.topUp) }
-    }
+  account(id: string): AccountState | undefined {
+    const row = this.selectAccount.get(id)
+    if (!row) return undefined
+    const { balance, held, spent, entries, head } = row
+    return { id, balance: nanos(balance), held: nanos(held), spent: nanos(spent), entries: Number(entries), head }
   }
 
-  private hold(request: HoldRequest): HoldOutcome {
-    const { requestId, accountId, keyId, at } = request
-    const outcome = admit(this.funds(accountId, keyId), request)
-    if (outcome.type !== 'held') return outcome
-    const { amount } = outcome
-    this.db.run('INSERT INTO holds VALUES (?, ?, ?, ?, ?)', requestId, accountId, keyId, amount, at)
-    this.db.run('UPDATE accounts SET held = held + ? WHERE id = ?', amount, accountId)
-    this.db.run('UPDATE keys SET held = held + ?, last_used_at = ? WHERE id = ?', amount, at, keyId)
-    return outcome
+  key(id: string): KeyState | undefined {
+    const row = this.selectKey.get(id)
+    if (!row) return undefined
+    const { account_id: accountId, cap, spent, held } = row
+    return { id, accountId, cap: cap === null ? undefined : nanos(cap), spent: nanos(spent), held: nanos(held) }
   }
 
-  private funds(accountId: string, keyId: string) {
-    const row = this.db.get<FundsRow>(
-      `SELECT a.balance, a.held AS account_held, k.cap, k.spent AS key_spent, k.held AS key_held
-       FROM accounts a JOIN keys k ON k.account_id = a.id WHERE a.id = ? AND k.id = ?`,
-      accountId,
-      keyId,
-    )
-    if (!row) throw new Error(`no account ${accountId} with key ${keyId}`)
-    return {
-      balance: nanos(row.balance),
-      accountHeld: nanos(row.account_held),
-      cap: row.cap === null ? undefined : nanos(row.cap),
-      keySpent: nanos(row.key_spent),
-      keyHeld: nanos(row.key_held),
-    }
+  hold(requestId: string): Hold | undefined {
+    const row = this.selectHold.get(requestId)
+    return row ? toHold(row) : undefined
   }
 
-  private settle(record: UsageRecord): Settled {
-    const { requestId, accountId, keyId, cost } = record
-    const hold = this.db.get<HoldRow>('SELECT * FROM holds WHERE request_id = ?', requestId)
-    // Without its hold the request was settled before: a repeat must not charge again.
-    if (hold) {
-      this.releaseHold(requestId, hold)
-      if (cost > ZERO) this.charge(record)
-      this.recordUsage(record)
-    }
-    const { balance, cap, keySpent } = this.funds(accountId, keyId)
-    const keyRemaining = cap === undefined ? undefined : atLeastZero(nanos(cap - keySpent))
-    return { balance, keyRemaining }
-  }
-
-  private charge({ requestId, accountId, keyId, cost, startedAt, durationMs }: UsageRecord): void {
-    this.db.run('UPDATE accounts SET balance = balance - ?, spent = spent + ? WHERE id = ?', cost, cost, accountId)
-    this.db.run('UPDATE keys SET spent = spent + ? WHERE id = ?', cost, keyId)
-    this.addEntry({
-      accountId,
-      kind: 'charge',
-      amount: nanos(-cost),
-      source: requestId,
-      keyId,
-      note: undefined,
-      at: startedAt + durationMs,
-    })
-  }
-
-  private releaseHold(requestId: string, { account_id, key_id, amount }: HoldRow): void {
-    this.db.run('DELETE FROM holds WHERE request_id = ?', requestId)
-    this.db.run('UPDATE accounts SET held = held - ? WHERE id = ?', amount, account_id)
-    this.db.run('UPDATE keys SET held = held - ? WHERE id = ?', amount, key_id)
-  }
-
-  private recordUsage(record: UsageRecord): void {
-    const { usage } = record
-    this.db.run(
-      'INSERT INTO usage VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
-      record.requestId,
-      record.accountId,
-      record.keyId,
-      record.model,
-      record.channel,
-      record.protocol,
-      record.upstreamProtocol,
-      record.stream ? 1 : 0,
-      record.status,
-      usage.input,
-      usage.cacheRead,
-      usage.cacheWrite,
-      usage.output,
-      usage.reasoning,
-      record.source,
-      record.cost,
-      record.held,
-      record.startedAt,
-      record.firstByteMs ?? null,
-      record.durationMs,
-    )
-  }
-
-  private recordInterrupted(hold: HoldRow & { request_id: string }, now: number): void {
-    const { request_id, account_id, key_id, amount, at } = hold
-    this.db.run(
-      `INSERT INTO usage VALUES (?, ?, ?, '', '', '', '', 0, 'interrupted', 0, 0, 0, 0, 0, 'estimated', 0, ?, ?, NULL, ?)`,
-      request_id,
-      account_id,
-      key_id,
-      amount,
-      at,
-      BigInt(now) - at,
-    )
-  }
-
-  private topUp({ accountId, amount, source, note, at }: TopUp): TopUpOutcome | undefined {
-    const before = this.db.get<EntryRow>(
-      `SELECT * FROM entries WHERE account_id = ? AND kind = 'topup' AND source = ?`,
-      accountId,
-      source,
-    )
-    if (before) return { applied: false, entry: toEntry(before) }
-    if (!this.db.get('SELECT 1 FROM accounts WHERE id = ?', accountId)) return undefined
-    this.db.run('UPDATE accounts SET balance = balance + ? WHERE id = ?', amount, accountId)
-    const entry = this.addEntry({ accountId, kind: 'topup', amount, source, keyId: undefined, note, at })
-    return { applied: true, entry }
-  }
-
-  private addEntry(entry: Omit<Entry, 'id' | 'balance'>): Entry {
-    const { accountId, kind, amount, source, keyId, note, at } = entry
+  deposit({ accountId, kind, source }: Deposit): Entry | undefined {
     const row = this.db.get<EntryRow>(
-      `INSERT INTO entries (account_id, kind, amount, balance, source, key_id, note, at)
-       SELECT ?, ?, ?, balance, ?, ?, ?, ? FROM accounts WHERE id = ? RETURNING *`,
+      `${ENTRIES_WITH_PRICES} WHERE e.account_id = ? AND e.kind = ? AND e.source = ?`,
       accountId,
       kind,
-      amount,
       source,
-      keyId ?? null,
-      note ?? null,
-      at,
-      accountId,
     )
-    return toEntry(row as EntryRow)
+    return row && toEntry(row)
   }
-}
 
-interface HoldRow {
-  readonly account_id: string
-  readonly key_id: string
-  readonly amount: bigint
-  readonly at: bigint
-}
-
-interface FundsRow {
-  readonly balance: bigint
-  readonly account_held: bigint
-  readonly cap: bigint | null
-  readonly key_spent: bigint
-  readonly key_held: bigint
+  /** The file is locked to this process, so whoever else owns a hold is dead, whatever its lease says. */
+  abandoned(owner: string): readonly Hold[] {
+    return this.db.all<HoldRow>('SELECT * FROM holds WHERE owner <> ?', owner).map(toHold)
+  }
 }

@@ -1,8 +1,15 @@
+import { CHAIN_START, chainHash } from '../core/chain.ts'
+import type { EmbeddedDatabase } from './database.ts'
+import { type EntryRow, toEntry } from './rows.ts'
+
+/** SQL, or SQL and what it cannot say. */
+export type Migration = string | ((db: EmbeddedDatabase) => void)
+
 /**
  * Forward only; a database remembers how many it has seen (`user_version`). Never edit one that was released: add one.
  * Amounts are signed integers in nano-dollars, times are milliseconds since 1970.
  */
-export const MIGRATIONS: readonly string[] = [
+export const MIGRATIONS: readonly Migration[] = [
   `
   CREATE TABLE accounts (
     id         TEXT PRIMARY KEY,
@@ -78,4 +85,148 @@ export const MIGRATIONS: readonly string[] = [
   ) STRICT;
   CREATE INDEX usage_by_time ON usage (started_at);
   `,
+  ledgerThatCanBeVerified,
 ]
+
+/**
+ * Prices get versions, entries are numbered and chained for each account, holds have owners, usage is summed by the
+ * hour. Charges from before name no price: nobody wrote down which one they were made with.
+ */
+function ledgerThatCanBeVerified(db: EmbeddedDatabase): void {
+  db.script(`
+  ALTER TABLE accounts ADD COLUMN entries INTEGER NOT NULL DEFAULT 0;
+  ALTER TABLE accounts ADD COLUMN head TEXT NOT NULL DEFAULT '';
+
+  CREATE TABLE prices (
+    id          INTEGER PRIMARY KEY,
+    model       TEXT NOT NULL,
+    version     INTEGER NOT NULL,
+    input       INTEGER NOT NULL,
+    output      INTEGER NOT NULL,
+    cache_read  INTEGER NOT NULL,
+    cache_write INTEGER NOT NULL,
+    since       INTEGER NOT NULL,
+    UNIQUE (model, version)
+  ) STRICT;
+
+  ALTER TABLE entries RENAME TO entries_before;
+  CREATE TABLE entries (
+    account_id  TEXT NOT NULL REFERENCES accounts (id),
+    seq         INTEGER NOT NULL,
+    kind        TEXT NOT NULL CHECK (kind IN ('topup', 'charge', 'adjustment')),
+    amount      INTEGER NOT NULL,
+    balance     INTEGER NOT NULL,
+    source      TEXT NOT NULL,
+    key_id      TEXT REFERENCES keys (id),
+    note        TEXT,
+    at          INTEGER NOT NULL,
+    input       INTEGER,
+    cache_read  INTEGER,
+    cache_write INTEGER,
+    output      INTEGER,
+    price_id    INTEGER REFERENCES prices (id),
+    hash        TEXT NOT NULL,
+    PRIMARY KEY (account_id, seq)
+  ) STRICT, WITHOUT ROWID;
+  INSERT INTO entries
+    SELECT account_id, row_number() OVER (PARTITION BY account_id ORDER BY id), kind, amount, balance, source, key_id,
+           note, at, NULL, NULL, NULL, NULL, NULL, ''
+    FROM entries_before;
+  DROP TABLE entries_before;
+  CREATE UNIQUE INDEX entries_by_source ON entries (account_id, kind, source);
+
+  ALTER TABLE holds RENAME TO holds_before;
+  UPDATE accounts SET held = 0;
+  UPDATE keys SET held = 0;
+  CREATE TABLE holds (
+    request_id        TEXT PRIMARY KEY,
+    account_id        TEXT NOT NULL,
+    key_id            TEXT NOT NULL,
+    amount            INTEGER NOT NULL,
+    owner             TEXT NOT NULL,
+    expires_at        INTEGER NOT NULL,
+    at                INTEGER NOT NULL,
+    model             TEXT NOT NULL,
+    channel           TEXT NOT NULL,
+    protocol          TEXT NOT NULL,
+    upstream_protocol TEXT NOT NULL,
+    stream            INTEGER NOT NULL,
+    price_id          INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;
+
+  ALTER TABLE usage RENAME TO usage_before;
+  CREATE TABLE usage (
+    id                INTEGER PRIMARY KEY,
+    request_id        TEXT NOT NULL UNIQUE,
+    account_id        TEXT NOT NULL,
+    key_id            TEXT NOT NULL,
+    model             TEXT NOT NULL,
+    channel           TEXT NOT NULL,
+    protocol          TEXT NOT NULL,
+    upstream_protocol TEXT NOT NULL,
+    stream            INTEGER NOT NULL,
+    status            TEXT NOT NULL,
+    ending            TEXT,
+    input             INTEGER NOT NULL,
+    cache_read        INTEGER NOT NULL,
+    cache_write       INTEGER NOT NULL,
+    output            INTEGER NOT NULL,
+    reasoning         INTEGER NOT NULL,
+    source            TEXT NOT NULL,
+    price_id          INTEGER,
+    cost              INTEGER NOT NULL,
+    held              INTEGER NOT NULL,
+    started_at        INTEGER NOT NULL,
+    first_byte_ms     INTEGER,
+    duration_ms       INTEGER NOT NULL
+  ) STRICT;
+  INSERT INTO usage
+    SELECT NULL, request_id, account_id, key_id, model, channel, protocol, upstream_protocol, stream, status, NULL, input,
+           cache_read, cache_write, output, reasoning, source, NULL, cost, held, started_at, first_byte_ms, duration_ms
+    FROM usage_before ORDER BY started_at;
+  INSERT INTO usage
+    SELECT NULL, request_id, account_id, key_id, '', '', 'chat', 'chat', 0, 'interrupted', NULL, 0, 0, 0, 0, 0,
+           'estimated', NULL, 0, amount, at, NULL, 0
+    FROM holds_before;
+  DROP TABLE usage_before;
+  DROP TABLE holds_before;
+  CREATE INDEX usage_by_time ON usage (started_at);
+  CREATE INDEX usage_by_account ON usage (account_id, started_at);
+  CREATE INDEX usage_by_key ON usage (key_id, started_at);
+  CREATE INDEX usage_by_model ON usage (model, started_at);
+  CREATE INDEX usage_by_failure ON usage (status, started_at) WHERE status <> 'ok';
+
+  CREATE TABLE usage_hours (
+    hour        INTEGER NOT NULL,
+    account_id  TEXT NOT NULL,
+    key_id      TEXT NOT NULL,
+    model       TEXT NOT NULL,
+    channel     TEXT NOT NULL,
+    protocol    TEXT NOT NULL,
+    status      TEXT NOT NULL,
+    requests    INTEGER NOT NULL,
+    input       INTEGER NOT NULL,
+    cache_read  INTEGER NOT NULL,
+    cache_write INTEGER NOT NULL,
+    output      INTEGER NOT NULL,
+    reasoning   INTEGER NOT NULL,
+    cost        INTEGER NOT NULL,
+    PRIMARY KEY (hour, account_id, key_id, model, channel, protocol, status)
+  ) STRICT, WITHOUT ROWID;
+  INSERT INTO usage_hours
+    SELECT started_at / 3600000, account_id, key_id, model, channel, protocol, status, count(*), sum(input),
+           sum(cache_read), sum(cache_write), sum(output), sum(reasoning), sum(cost)
+    FROM usage GROUP BY 1, 2, 3, 4, 5, 6, 7;
+  `)
+  chainEntries(db)
+}
+
+function chainEntries(db: EmbeddedDatabase): void {
+  let [account, head] = ['', CHAIN_START]
+  for (const row of db.all<EntryRow>('SELECT * FROM entries ORDER BY account_id, seq')) {
+    head = chainHash(row.account_id === account ? head : CHAIN_START, toEntry(row))
+    account = row.account_id
+    db.run('UPDATE entries SET hash = ? WHERE account_id = ? AND seq = ?', head, account, row.seq)
+    db.run('UPDATE accounts SET entries = ?, head = ? WHERE id = ?', row.seq, head, account)
+  }
+}

@@ -1,5 +1,9 @@
-import { nanos } from '../core/money.ts'
-import type { Account, Entry, EntryKind, Key } from '../core/ports.ts'
+import type { ProtocolName } from '../core/ask.ts'
+import type { Account, Key } from '../core/directory.ts'
+import type { ChargeInputs, Ending, Entry, EntryKind, HeldCall, Hold, UsageRow } from '../core/ledger.ts'
+import { type NanosPerMillion, nanos } from '../core/money.ts'
+import type { PriceVersion } from '../core/price.ts'
+import type { UsageSource } from '../core/usage.ts'
 
 /** Rows as the embedded database returns them (64-bit integers are bigints), and what they mean. */
 
@@ -11,6 +15,8 @@ export interface AccountRow {
   readonly held: bigint
   readonly spent: bigint
   readonly created_at: bigint
+  readonly entries: bigint
+  readonly head: string
 }
 
 export const toAccount = (row: AccountRow): Account => ({
@@ -47,15 +53,56 @@ export const toKey = (row: KeyRow): Key => ({
   spent: nanos(row.spent),
   held: nanos(row.held),
   models: row.models === null ? undefined : (JSON.parse(row.models) as string[]),
-  expiresAt: row.expires_at === null ? undefined : Number(row.expires_at),
+  expiresAt: toNumber(row.expires_at),
   enabled: row.enabled === 1n,
   createdAt: Number(row.created_at),
-  lastUsedAt: row.last_used_at === null ? undefined : Number(row.last_used_at),
+  lastUsedAt: toNumber(row.last_used_at),
 })
 
-export interface EntryRow {
-  readonly id: bigint
+/** The columns of a call, the same in holds and in usage. */
+interface CallRow {
+  readonly model: string
+  readonly channel: string
+  readonly protocol: string
+  readonly upstream_protocol: string
+  readonly stream: bigint
+  readonly price_id: bigint | null
+}
+
+const toCall = (row: CallRow): HeldCall => ({
+  model: row.model,
+  channel: row.channel,
+  protocol: row.protocol as ProtocolName,
+  upstreamProtocol: row.upstream_protocol as ProtocolName,
+  stream: row.stream === 1n,
+  priceId: Number(row.price_id ?? 0),
+})
+
+export interface HoldRow extends CallRow {
+  readonly request_id: string
   readonly account_id: string
+  readonly key_id: string
+  readonly amount: bigint
+  readonly owner: string
+  readonly expires_at: bigint
+  readonly at: bigint
+}
+
+export const toHold = (row: HoldRow): Hold => ({
+  requestId: row.request_id,
+  accountId: row.account_id,
+  keyId: row.key_id,
+  amount: nanos(row.amount),
+  owner: row.owner,
+  expiresAt: Number(row.expires_at),
+  at: Number(row.at),
+  call: toCall(row),
+})
+
+/** An entry, and of a charge also the price that it names (`price_*`). */
+export interface EntryRow {
+  readonly account_id: string
+  readonly seq: bigint
   readonly kind: string
   readonly amount: bigint
   readonly balance: bigint
@@ -63,11 +110,27 @@ export interface EntryRow {
   readonly key_id: string | null
   readonly note: string | null
   readonly at: bigint
+  readonly input: bigint | null
+  readonly cache_read: bigint | null
+  readonly cache_write: bigint | null
+  readonly output: bigint | null
+  readonly price_id: bigint | null
+  readonly hash: string
+  readonly price_input?: bigint | null
+  readonly price_output?: bigint | null
+  readonly price_cache_read?: bigint | null
+  readonly price_cache_write?: bigint | null
 }
 
+/** Entries with the prices that charges were made with. */
+export const ENTRIES_WITH_PRICES = `
+  SELECT e.*, p.input AS price_input, p.output AS price_output,
+         p.cache_read AS price_cache_read, p.cache_write AS price_cache_write
+  FROM entries e LEFT JOIN prices p ON p.id = e.price_id`
+
 export const toEntry = (row: EntryRow): Entry => ({
-  id: Number(row.id),
   accountId: row.account_id,
+  seq: Number(row.seq),
   kind: row.kind as EntryKind,
   amount: nanos(row.amount),
   balance: nanos(row.balance),
@@ -75,4 +138,93 @@ export const toEntry = (row: EntryRow): Entry => ({
   keyId: row.key_id ?? undefined,
   note: row.note ?? undefined,
   at: Number(row.at),
+  inputs: toInputs(row),
+  hash: row.hash,
 })
+
+function toInputs(row: EntryRow): ChargeInputs | undefined {
+  if (row.price_id === null) return undefined
+  return {
+    usage: {
+      input: Number(row.input),
+      cacheRead: Number(row.cache_read),
+      cacheWrite: Number(row.cache_write),
+      output: Number(row.output),
+    },
+    price: {
+      id: Number(row.price_id),
+      input: perMillion(row.price_input),
+      output: perMillion(row.price_output),
+      cacheRead: perMillion(row.price_cache_read),
+      cacheWrite: perMillion(row.price_cache_write),
+    },
+  }
+}
+
+export interface PriceRow {
+  readonly id: bigint
+  readonly model: string
+  readonly version: bigint
+  readonly input: bigint
+  readonly output: bigint
+  readonly cache_read: bigint
+  readonly cache_write: bigint
+  readonly since: bigint
+}
+
+export const toPrice = (row: PriceRow): PriceVersion => ({
+  id: Number(row.id),
+  model: row.model,
+  version: Number(row.version),
+  input: perMillion(row.input),
+  output: perMillion(row.output),
+  cacheRead: perMillion(row.cache_read),
+  cacheWrite: perMillion(row.cache_write),
+  since: Number(row.since),
+})
+
+export interface UsageTableRow extends CallRow {
+  readonly id: bigint
+  readonly request_id: string
+  readonly account_id: string
+  readonly key_id: string
+  readonly status: string
+  readonly ending: string | null
+  readonly input: bigint
+  readonly cache_read: bigint
+  readonly cache_write: bigint
+  readonly output: bigint
+  readonly reasoning: bigint
+  readonly source: string
+  readonly cost: bigint
+  readonly held: bigint
+  readonly started_at: bigint
+  readonly first_byte_ms: bigint | null
+  readonly duration_ms: bigint
+}
+
+export const toUsage = (row: UsageTableRow): UsageRow => ({
+  requestId: row.request_id,
+  accountId: row.account_id,
+  keyId: row.key_id,
+  call: toCall(row),
+  status: row.status,
+  ending: (row.ending ?? undefined) as Ending | undefined,
+  usage: {
+    input: Number(row.input),
+    cacheRead: Number(row.cache_read),
+    cacheWrite: Number(row.cache_write),
+    output: Number(row.output),
+    reasoning: Number(row.reasoning),
+  },
+  source: row.source as UsageSource,
+  cost: nanos(row.cost),
+  held: nanos(row.held),
+  startedAt: Number(row.started_at),
+  firstByteMs: toNumber(row.first_byte_ms),
+  durationMs: Number(row.duration_ms),
+})
+
+const toNumber = (value: bigint | null): number | undefined => (value === null ? undefined : Number(value))
+
+const perMillion = (value: bigint | null | undefined): NanosPerMillion => (value ?? 0n) as NanosPerMillion

@@ -155,6 +155,17 @@ class ChatStreamEditor implements AnswerStream {
     return ''
   }
 
+  shorten(): string {
+    let text = ''
+    for (const [index, choice] of this.choices) {
+      if (choice.reason !== undefined) continue
+      choice.reason = 'length'
+      text += this.chunk(index, {}, FINISH_REASONS.length)
+    }
+    this.seen.reason = 'length'
+    return text
+  }
+
   close(bill: Bill): string {
     const endings = [...this.choices].map(([index, { calls, reason }]) => {
       if (reason !== undefined) return ''

@@ -86,6 +86,7 @@ class MessagesStreamEditor implements AnswerStream {
   private ending = '{"type":"message_delta","delta":{}}'
   /** Indexes of blocks that are hidden; those behind them move up. */
   private readonly hidden = new Set<number>()
+  private readonly openBlocks = new Set<unknown>()
 
   constructor(view: View) {
     this.view = view
@@ -109,6 +110,7 @@ class MessagesStreamEditor implements AnswerStream {
         this.observe(part(payload, 'delta'))
         return this.block(type, payload, frame.data)
       case 'content_block_stop':
+        this.openBlocks.delete(payload.index)
         return this.block(type, payload, frame.data)
       case 'message_delta':
         this.finish(payload, frame.data)
@@ -124,6 +126,15 @@ class MessagesStreamEditor implements AnswerStream {
   end(): string {
     if (!this.done && !this.isComplete) throw truncated()
     return this.begin()
+  }
+
+  shorten(): string {
+    this.seen.reason = 'length'
+    const ends = [...this.openBlocks].map(index => {
+      const data = JSON.stringify({ type: 'content_block_stop', index })
+      return this.block('content_block_stop', { index }, data)
+    })
+    return this.begin() + ends.join('')
   }
 
   close(bill: Bill): string {
@@ -166,6 +177,7 @@ class MessagesStreamEditor implements AnswerStream {
   }
 
   private open({ index, content_block }: JsonObject): void {
+    this.openBlocks.add(index)
     if (!this.view.showThinking && isThinking(content_block)) this.hidden.add(Number(index))
     else this.shownBlocks++
     this.hasCalls ||= isObject(content_block) && content_block.type === 'tool_use'

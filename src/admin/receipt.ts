@@ -1,0 +1,53 @@
+import { formatDollars, formatMillionths, nanos } from '../core/money.ts'
+import { formatPrice, type Price, TOKEN_CLASSES, type TokenClass } from '../core/price.ts'
+import type { Receipt } from '../core/records.ts'
+import type { Usage } from '../core/usage.ts'
+import { viewEntry } from './accounts.ts'
+import type { BillLineView, ReceiptView } from './contract.ts'
+import { viewTokens } from './usage.ts'
+
+/** How a bill came about, so that anyone can compute it again. */
+export function viewReceipt({ row, price, entry }: Receipt): ReceiptView {
+  const { call, usage, source, cost, held, startedAt, durationMs } = row
+  const timings = { first_byte_ms: row.firstByteMs ?? null, duration_ms: durationMs }
+  return {
+    hold: { amount: formatDollars(held), returned: formatDollars(nanos(held - cost)) },
+    tokens: { ...viewTokens(usage), source },
+    price: price ? { ...formatPrice(price), version: price.version, since: new Date(price.since).toISOString() } : null,
+    arithmetic: { ...(price ? arithmetic(usage, price, cost) : UNKNOWN), total: formatDollars(cost) },
+    entry: entry ? viewEntry(entry) : null,
+    attempts: [{ channel: call.channel, protocol: call.upstreamProtocol, status: row.status, ...timings }],
+    timings: {
+      started_at: new Date(startedAt).toISOString(),
+      ...timings,
+      ended_at: new Date(startedAt + durationMs).toISOString(),
+    },
+  }
+}
+
+const UNKNOWN = { lines: [], sum: '0.00', rounding: '0.00' }
+
+const CLASS_NAMES: Record<TokenClass, BillLineView['class']> = {
+  input: 'input',
+  cacheRead: 'cache_read',
+  cacheWrite: 'cache_write',
+  output: 'output',
+}
+
+const MILLIONTHS = 1_000_000n
+
+function arithmetic(usage: Usage, price: Price, cost: bigint) {
+  const amounts = TOKEN_CLASSES.map(name => BigInt(usage[name]) * price[name])
+  const sum = amounts.reduce((total, amount) => total + amount, 0n)
+  const prices = formatPrice(price)
+  return {
+    lines: TOKEN_CLASSES.map((name, place) => ({
+      class: CLASS_NAMES[name],
+      tokens: usage[name],
+      price: prices[CLASS_NAMES[name]],
+      amount: formatMillionths(amounts[place] ?? 0n),
+    })),
+    sum: formatMillionths(sum),
+    rounding: formatMillionths(cost * MILLIONTHS - sum),
+  }
+}

@@ -1,0 +1,41 @@
+import { formatDollars } from '../core/money.ts'
+import type { Audit } from '../core/records.ts'
+import { type Progress, type Verification, verify } from '../ledger/verify.ts'
+import type { AdminReply } from './api.ts'
+import { NDJSON, type VerifyProgressView, type VerifyView } from './contract.ts'
+
+export interface VerifyDeps {
+  readonly audit: Audit
+}
+
+/** The result alone, or with the progress before it: checking ten million rows takes minutes. */
+export async function verifyLedger(accept: string, { audit }: VerifyDeps): Promise<AdminReply> {
+  if (accept.includes(NDJSON)) return { status: 200, lines: verifying(audit) }
+  return { status: 200, body: viewVerification(await verify(audit)) }
+}
+
+const PROGRESS_MS = 500
+
+async function* verifying(audit: Audit): AsyncGenerator<VerifyProgressView | VerifyView> {
+  let progress: Progress | undefined
+  const verified = verify(audit, latest => {
+    progress = latest
+  })
+  for (;;) {
+    const result = await Promise.race([verified, Bun.sleep(PROGRESS_MS)])
+    if (result) {
+      yield viewVerification(result)
+      return
+    }
+    if (progress) yield progress
+  }
+}
+
+export const viewVerification = ({ problem, openHolds, balance, heads, ...counts }: Verification): VerifyView => ({
+  ok: problem === undefined,
+  ...counts,
+  open_holds: openHolds,
+  balance: formatDollars(balance),
+  problem: problem ?? null,
+  heads: Object.fromEntries(heads),
+})

@@ -1,0 +1,223 @@
+import { admit } from './admission.ts'
+import { CHAIN_START, chainHash } from './chain.ts'
+import type {
+  Closing,
+  Deposit,
+  Deposited,
+  Entry,
+  Extension,
+  Hold,
+  HoldOutcome,
+  HoldRequest,
+  Lease,
+  LedgerOperation,
+  LedgerOutcome,
+  Settled,
+  UsageRow,
+} from './ledger.ts'
+import { atLeastZero, type Nanos, nanos, ZERO } from './money.ts'
+import { cost } from './price.ts'
+import { NO_USAGE } from './usage.ts'
+
+/** An account while a batch works on it. */
+export interface AccountState {
+  readonly id: string
+  balance: Nanos
+  held: Nanos
+  spent: Nanos
+  /** How many entries there are, and the hash of the last one. */
+  entries: number
+  head: string
+}
+
+/** A key while a batch works on it. */
+export interface KeyState {
+  readonly id: string
+  readonly accountId: string
+  readonly cap: Nanos | undefined
+  spent: Nanos
+  held: Nanos
+}
+
+/** What a book reads of a store, as it was before the batch. */
+export interface BookReader {
+  account(id: string): AccountState | undefined
+  key(id: string): KeyState | undefined
+  hold(requestId: string): Hold | undefined
+  deposit(deposit: Deposit): Entry | undefined
+  /** Holds of owners that are certainly dead. */
+  abandoned(owner: string, now: number): readonly Hold[]
+}
+
+/**
+ * The rules of money, for one batch: what may be held, what is charged, what is given back. It reads what a batch
+ * touches, decides in memory, and remembers what has changed; a store writes that down in the same transaction.
+ */
+export class Book {
+  readonly accounts = new Map<string, AccountState>()
+  readonly keys = new Map<string, KeyState>()
+  /** Holds that are new or have changed; undefined for those that are gone. */
+  readonly holds = new Map<string, Hold | undefined>()
+  readonly entries: Entry[] = []
+  readonly usage: UsageRow[] = []
+  readonly renewals: Lease[] = []
+  private readonly reader: BookReader
+
+  constructor(reader: BookReader) {
+    this.reader = reader
+  }
+
+  apply(operation: LedgerOperation): LedgerOutcome {
+    switch (operation.type) {
+      case 'hold':
+        return this.hold(operation.request, operation.lease)
+      case 'extend':
+        return this.extend(operation.extension, operation.expiresAt)
+      case 'settle':
+        return { type: 'settled', settled: this.settle(operation.closing) }
+      case 'deposit':
+        return { type: 'deposited', deposited: this.deposit(operation.deposit) }
+      case 'give-back':
+        return { type: 'released', holds: this.interrupt(this.findHold(operation.requestId), operation.at) }
+      case 'renew':
+        this.renewals.push(operation.lease)
+        return { type: 'released', holds: 0 }
+      case 'recover':
+        return { type: 'released', holds: this.recover(operation.owner, operation.at) }
+    }
+  }
+
+  // ── holds ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  private hold({ most, least, ...request }: HoldRequest, lease: Lease): HoldOutcome {
+    if (this.findHold(request.requestId)) throw new Error(`request ${request.requestId} is held already`)
+    const outcome = this.admit(request, { most, least })
+    if (outcome.type === 'held') this.take({ ...request, ...lease, amount: outcome.amount }, outcome.amount)
+    return outcome
+  }
+
+  private extend({ requestId, most, least }: Extension, expiresAt: number): HoldOutcome {
+    const hold = this.findHold(requestId)
+    if (!hold) return { type: 'no-hold' }
+    const outcome = this.admit(hold, { most, least })
+    if (outcome.type !== 'held') return outcome
+    const amount = nanos(hold.amount + outcome.amount)
+    this.take({ ...hold, amount, expiresAt }, outcome.amount)
+    return { type: 'held', amount }
+  }
+
+  /** Balance and cap are looked at together, in the order in which requests came. */
+  private admit(who: Pick<Hold, 'accountId' | 'keyId'>, wanted: Pick<HoldRequest, 'most' | 'least'>): HoldOutcome {
+    return admit(this.account(who.accountId), this.key(who.keyId), wanted)
+  }
+
+  private take(hold: Hold, amount: Nanos): void {
+    this.holds.set(hold.requestId, hold)
+    this.move(hold, amount)
+  }
+
+  private release(hold: Hold): void {
+    this.holds.set(hold.requestId, undefined)
+    this.move(hold, nanos(-hold.amount))
+  }
+
+  private move({ accountId, keyId }: Hold, amount: Nanos): void {
+    const account = this.account(accountId)
+    const key = this.key(keyId)
+    account.held = nanos(account.held + amount)
+    key.held = nanos(key.held + amount)
+  }
+
+  private recover(owner: string, now: number): number {
+    const holds = this.reader.abandoned(owner, now)
+    return holds.reduce((count, { requestId }) => count + this.interrupt(this.findHold(requestId), now), 0)
+  }
+
+  /** Nobody knows what became of the call, so nothing is charged, and the record says so. */
+  private interrupt(hold: Hold | undefined, now: number): number {
+    if (!hold) return 0
+    const { requestId, accountId, keyId, call, amount, at } = hold
+    this.release(hold)
+    this.usage.push({
+      ...{ requestId, accountId, keyId, call, startedAt: at, held: amount },
+      ...{ status: 'interrupted', ending: undefined, usage: NO_USAGE, source: 'estimated', cost: ZERO },
+      ...{ firstByteMs: undefined, durationMs: now - at },
+    })
+    return 1
+  }
+
+  // ── entries ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  private settle({ price, ...closing }: Closing): Settled {
+    const { requestId, accountId, keyId, usage } = closing
+    const account = this.account(accountId)
+    const key = this.key(keyId)
+    const hold = this.findHold(requestId)
+    const amount = cost(usage, price)
+    // Without its hold the request was settled before: a repeat must not charge again.
+    if (hold) {
+      this.release(hold)
+      this.usage.push({ ...closing, cost: amount, held: hold.amount })
+      if (amount > ZERO) this.charge({ price, ...closing }, amount)
+    }
+    const keyRemaining = key.cap === undefined ? undefined : atLeastZero(nanos(key.cap - key.spent))
+    return { cost: amount, balance: account.balance, keyRemaining }
+  }
+
+  private charge({ requestId, accountId, keyId, usage, price, startedAt, durationMs }: Closing, amount: Nanos): void {
+    const account = this.account(accountId)
+    const key = this.key(keyId)
+    account.spent = nanos(account.spent + amount)
+    key.spent = nanos(key.spent + amount)
+    this.enter({
+      ...{ kind: 'charge', accountId, amount: nanos(-amount), source: requestId, keyId },
+      ...{ note: undefined, at: startedAt + durationMs, inputs: { usage, price } },
+    })
+  }
+
+  private deposit(deposit: Deposit): Deposited | undefined {
+    const before = this.entries.find(entry => isSameSource(entry, deposit)) ?? this.reader.deposit(deposit)
+    if (before) return { applied: false, entry: before }
+    if (!this.findAccount(deposit.accountId)) return undefined
+    return { applied: true, entry: this.enter({ ...deposit, keyId: undefined, inputs: undefined }) }
+  }
+
+  private enter(entry: Omit<Entry, 'seq' | 'balance' | 'hash'>): Entry {
+    const account = this.account(entry.accountId)
+    account.balance = nanos(account.balance + entry.amount)
+    account.entries++
+    const numbered = { ...entry, seq: account.entries, balance: account.balance }
+    const entered = { ...numbered, hash: chainHash(account.head || CHAIN_START, numbered) }
+    account.head = entered.hash
+    this.entries.push(entered)
+    return entered
+  }
+
+  // ── what is touched ───────────────────────────────────────────────────────────────────────────────────────────────
+
+  private findHold(requestId: string): Hold | undefined {
+    return this.holds.has(requestId) ? this.holds.get(requestId) : this.reader.hold(requestId)
+  }
+
+  private findAccount(id: string): AccountState | undefined {
+    const known = this.accounts.get(id) ?? this.reader.account(id)
+    if (known) this.accounts.set(id, known)
+    return known
+  }
+
+  private account(id: string): AccountState {
+    const account = this.findAccount(id)
+    if (!account) throw new Error(`there is no account ${id}`)
+    return account
+  }
+
+  private key(id: string): KeyState {
+    const key = this.keys.get(id) ?? this.reader.key(id)
+    if (!key) throw new Error(`there is no key ${id}`)
+    this.keys.set(id, key)
+    return key
+  }
+}
+
+const isSameSource = (entry: Entry, { accountId, kind, source }: Deposit): boolean =>
+  entry.accountId === accountId && entry.kind === kind && entry.source === source

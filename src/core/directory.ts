@@ -1,0 +1,84 @@
+import type { Nanos } from './money.ts'
+
+/** Who has money and who may spend it: accounts and keys, as the rest of the house sees them. */
+
+export interface Account {
+  readonly id: string
+  readonly name: string
+  readonly group: string
+  readonly balance: Nanos
+  readonly held: Nanos
+  readonly spent: Nanos
+  readonly createdAt: number
+}
+
+export interface Key {
+  readonly id: string
+  readonly accountId: string
+  readonly name: string
+  /** Enough of the secret to recognise it, never enough to use it. */
+  readonly hint: string
+  readonly cap: Nanos | undefined
+  readonly spent: Nanos
+  readonly held: Nanos
+  readonly models: readonly string[] | undefined
+  readonly expiresAt: number | undefined
+  readonly enabled: boolean
+  readonly createdAt: number
+  readonly lastUsedAt: number | undefined
+}
+
+/** What authentication yields: who calls, and what the key may do. */
+export interface Caller {
+  readonly keyId: string
+  readonly accountId: string
+  readonly group: string
+  readonly models: readonly string[] | undefined
+}
+
+export interface KeyDirectory {
+  /** Undefined for a key that is unknown, revoked, disabled or expired: one and the same answer. */
+  authenticate(secretHash: string, now: number): Promise<Caller | undefined>
+}
+
+export interface NewKey {
+  readonly id: string
+  readonly accountId: string
+  readonly name: string
+  readonly secretHash: string
+  readonly hint: string
+  readonly cap: Nanos | undefined
+  readonly models: readonly string[] | undefined
+  readonly expiresAt: number | undefined
+  readonly createdAt: number
+}
+
+/** Absent members stay as they are; undefined values clear what may be absent. */
+export type KeyChanges = Partial<Pick<Key, 'name' | 'cap' | 'models' | 'expiresAt' | 'enabled'>>
+
+export interface Page<T> {
+  readonly rows: readonly T[]
+  readonly next: string | undefined
+}
+
+export interface PageRequest {
+  readonly cursor: string | undefined
+  readonly limit: number
+}
+
+export interface Directory extends KeyDirectory {
+  /** Undefined if the name is taken. */
+  createAccount(account: Pick<Account, 'id' | 'name' | 'group' | 'createdAt'>): Promise<Account | undefined>
+  /** By id, or by name. */
+  account(idOrName: string): Promise<Account | undefined>
+  accounts(page: PageRequest): Promise<Page<Account>>
+
+  createKey(key: NewKey): Promise<Key>
+  key(id: string): Promise<Key | undefined>
+  keys(filter: { readonly accountId?: string } & PageRequest): Promise<Page<Key>>
+  changeKey(id: string, changes: KeyChanges): Promise<Key | undefined>
+  /** False for a key that is not there; its history stays. */
+  revokeKey(id: string, now: number): Promise<boolean>
+  /** Keeps when keys were last used: noted in memory with each request, written for all of them together. */
+  keepLastUsed(): Promise<void>
+}

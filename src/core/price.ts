@@ -1,0 +1,46 @@
+import { bill, formatDollars, type Nanos, type NanosPerMillion, nanos, type Tally } from './money.ts'
+import type { Usage } from './usage.ts'
+
+export interface Price {
+  readonly input: NanosPerMillion
+  readonly output: NanosPerMillion
+  readonly cacheRead: NanosPerMillion
+  readonly cacheWrite: NanosPerMillion
+}
+
+/** A price as it was at a time. A charge names the one it was made with, so that it can be computed again. */
+export interface PriceVersion extends Price {
+  readonly id: number
+  readonly model: string
+  /** Counted for each model from 1. */
+  readonly version: number
+  readonly since: number
+}
+
+/** The classes of tokens that a bill has lines for. Reasoning is part of the output and costs the same (spec 8.1). */
+export const TOKEN_CLASSES = ['input', 'cacheRead', 'cacheWrite', 'output'] as const
+
+export type TokenClass = (typeof TOKEN_CLASSES)[number]
+
+export const tallies = (usage: Usage, price: Price): Tally[] =>
+  TOKEN_CLASSES.map(name => ({ tokens: usage[name], price: price[name] }))
+
+export const cost = (usage: Usage, price: Price): Nanos => bill(tallies(usage, price))
+
+/** How many output tokens an amount pays for, once the prompt is paid. */
+export function affordableOutput(amount: Nanos, promptCost: Nanos, price: Price): number {
+  if (amount < promptCost) return 0
+  if (price.output === 0n) return Number.MAX_SAFE_INTEGER
+  return Number(((amount - promptCost) * 1_000_000n) / price.output)
+}
+
+/** What operators compare before a new version is made. */
+export const isSamePrice = (a: Price, b: Price): boolean => TOKEN_CLASSES.every(name => a[name] === b[name])
+
+/** In dollars per million tokens, with the names that both APIs use. */
+export const formatPrice = (price: Price) => ({
+  input: formatDollars(nanos(price.input)),
+  output: formatDollars(nanos(price.output)),
+  cache_read: formatDollars(nanos(price.cacheRead)),
+  cache_write: formatDollars(nanos(price.cacheWrite)),
+})

@@ -1,0 +1,114 @@
+import type { Page, PageRequest } from './directory.ts'
+import type { Entry, UsageRow } from './ledger.ts'
+import type { Nanos } from './money.ts'
+import type { PriceVersion } from './price.ts'
+import type { Usage } from './usage.ts'
+
+/** What was used and paid, as operators ask for it. */
+
+export interface UsageFilter {
+  readonly accountId?: string
+  readonly keyId?: string
+  readonly model?: string
+  /** A status, or `error` for every one but `ok`. */
+  readonly status?: string
+  /** Requests that started at this time or later. */
+  readonly from?: number
+  /** Requests that started before this time. */
+  readonly to?: number
+}
+
+/** A record with everything that explains its bill. */
+export interface Receipt {
+  readonly row: UsageRow
+  /** Undefined for calls made before prices had versions. */
+  readonly price: PriceVersion | undefined
+  /** Undefined where nothing was charged. */
+  readonly entry: Entry | undefined
+}
+
+export const SUMMARY_DIMENSIONS = ['day', 'hour', 'account', 'key', 'model', 'channel', 'protocol', 'status'] as const
+
+export type SummaryDimension = (typeof SUMMARY_DIMENSIONS)[number]
+
+/** Sums are kept by the hour, so a range is widened to whole hours. */
+export const SUMMARY_MS = 3_600_000
+
+export interface SummaryRow {
+  /** The value of each dimension that was asked for; `day` and `hour` are times of their beginning. */
+  readonly by: Partial<Record<SummaryDimension, string | number>>
+  readonly requests: number
+  readonly errors: number
+  readonly usage: Usage
+  readonly cost: Nanos
+}
+
+export interface Records {
+  /** Newest first. */
+  usage(filter: UsageFilter & PageRequest): Promise<Page<UsageRow>>
+  receipt(requestId: string): Promise<Receipt | undefined>
+  summary(by: readonly SummaryDimension[], filter: UsageFilter): Promise<readonly SummaryRow[]>
+  /** Newest first. */
+  entries(accountId: string, page: PageRequest): Promise<Page<Entry>>
+}
+
+// ── the audit ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+/** What an account's row says; every number of it can be computed from other rows. */
+export interface AccountClaims {
+  readonly id: string
+  readonly balance: Nanos
+  readonly spent: Nanos
+  readonly held: Nanos
+  readonly entries: number
+  readonly head: string
+  readonly keys: readonly KeyClaims[]
+  /** What the rows of holds add up to. */
+  readonly heldInRows: Nanos
+}
+
+export interface KeyClaims {
+  readonly id: string
+  readonly spent: Nanos
+  readonly held: Nanos
+  readonly heldInRows: Nanos
+}
+
+/** Some entries of an account, oldest first; with the last of them comes what the account claims at that moment. */
+export interface EntriesSlice {
+  readonly entries: readonly Entry[]
+  readonly claims: AccountClaims | undefined
+}
+
+export interface AuditedUsage {
+  readonly id: number
+  readonly row: UsageRow
+  readonly price: PriceVersion | undefined
+  /** The amount of the entry that charged it, undefined where there is none. */
+  readonly charged: Nanos | undefined
+}
+
+/** Some usage records in the order they were written; with the last of them come the sums kept by the hour. */
+export interface UsageSlice {
+  readonly rows: readonly AuditedUsage[]
+  readonly sums: ReadonlyMap<string, UsageSums> | undefined
+}
+
+/** Of one account. */
+export interface UsageSums {
+  readonly requests: number
+  readonly cost: Nanos
+}
+
+/** Reads what there is in slices that are consistent in themselves, while the ledger goes on. */
+export interface Audit {
+  size(): Promise<{
+    readonly accounts: number
+    readonly entries: number
+    readonly usage: number
+    readonly holds: number
+  }>
+  accountIds(): Promise<readonly string[]>
+  entriesAfter(accountId: string, seq: number, limit: number): Promise<EntriesSlice>
+  usageAfter(id: number, limit: number): Promise<UsageSlice>
+}

@@ -1,0 +1,97 @@
+import { type Nanos, nanos } from '../core/money.ts'
+import { affordableOutput, cost, type Price } from '../core/price.ts'
+import type { Seen } from '../core/seen.ts'
+import { NO_USAGE, type Usage } from '../core/usage.ts'
+import type { Ledger } from '../ledger/ledger.ts'
+import { type Counted, count } from '../metering/count.ts'
+import { estimateTokens } from '../metering/estimate.ts'
+import { STREAM_WINDOW_TOKENS } from './reserve.ts'
+
+export interface Metered {
+  readonly requestId: string
+  readonly price: Price
+  readonly promptEstimate: number
+  /** What was held when the call began. */
+  readonly held: Nanos
+  /** Nothing beyond this is held: upstream stops there, and reasoning beyond it is charged all the same. */
+  readonly limitTokens: number
+}
+
+/** The next window is asked for when this much of the last one is left. */
+const AHEAD_TOKENS = STREAM_WINDOW_TOKENS / 2
+
+/** Keeps a stream within the money that is held for it: the next window is held ahead of need, as tokens flow. */
+export class Meter {
+  private readonly metered: Metered
+  private readonly ledger: Ledger
+  private held: Nanos
+  private promptCost: Nanos
+  /** The upstream's own counters that the prompt was priced with. */
+  private reported: Usage | undefined
+  /** The output that is paid for, once the prompt is. */
+  private coveredTokens: number
+  private asking: Promise<void> | undefined
+  private wasRefused = false
+
+  constructor(metered: Metered, ledger: Ledger) {
+    const { held, price, promptEstimate } = metered
+    this.metered = metered
+    this.ledger = ledger
+    this.held = held
+    this.promptCost = cost({ ...NO_USAGE, input: promptEstimate }, price)
+    this.coveredTokens = affordableOutput(held, this.promptCost, price)
+  }
+
+  /** Whether all that was relayed is paid for; asks for more in good time. */
+  covers(seen: Seen): boolean {
+    if (seen.usage !== this.reported) this.recount(seen)
+    const { limitTokens } = this.metered
+    if (this.coveredTokens >= limitTokens) return true
+    const used = Math.max(estimateTokens(seen), seen.usage?.output ?? 0)
+    if (this.coveredTokens - used < AHEAD_TOKENS && !this.wasRefused) this.ask()
+    return used <= this.coveredTokens
+  }
+
+  /** Waits for the next window; false if there is no money for it. */
+  async extend(seen: Seen): Promise<boolean> {
+    await this.asking
+    if (this.covers(seen)) return true
+    // It may have been refused a while ago, and money may have come since.
+    await this.ask()
+    return this.covers(seen)
+  }
+
+  /** What a stream that ended for want of money is charged: what was counted, and no more than was held. */
+  withinHold(counted: Counted): Counted {
+    return { ...counted, usage: { ...counted.usage, output: Math.min(counted.usage.output, this.coveredTokens) } }
+  }
+
+  private ask(): Promise<void> {
+    this.asking ??= this.requestWindow().finally(() => {
+      this.asking = undefined
+    })
+    return this.asking
+  }
+
+  private async requestWindow(): Promise<void> {
+    const { requestId, price, limitTokens } = this.metered
+    const priceOf = (output: number) => cost({ ...NO_USAGE, output }, price)
+    const wanted = Math.min(STREAM_WINDOW_TOKENS, limitTokens - this.coveredTokens)
+    try {
+      const held = await this.ledger.extend({ requestId, most: priceOf(wanted), least: priceOf(1) })
+      this.wasRefused = held === undefined
+      this.held = held ?? this.held
+    } catch {
+      // A ledger that is away stops no stream: what is used is charged when it is back.
+      this.held = nanos(this.held + priceOf(wanted))
+    }
+    this.coveredTokens = affordableOutput(this.held, this.promptCost, price)
+  }
+
+  private recount(seen: Seen): void {
+    const { price, promptEstimate } = this.metered
+    this.reported = seen.usage
+    this.promptCost = cost({ ...count(seen, promptEstimate).usage, output: 0 }, price)
+    this.coveredTokens = affordableOutput(this.held, this.promptCost, price)
+  }
+}

@@ -1,0 +1,190 @@
+import { CHAIN_START, chainHash } from '../core/chain.ts'
+import type { Entry } from '../core/ledger.ts'
+import { formatDollars, type Nanos, nanos, ZERO } from '../core/money.ts'
+import { cost } from '../core/price.ts'
+import type { AccountClaims, Audit, AuditedUsage, UsageSums } from '../core/records.ts'
+import { NO_USAGE } from '../core/usage.ts'
+
+/** The first row that does not fit: what it says, and what everything else says it should. */
+export interface Problem {
+  readonly table: 'entries' | 'accounts' | 'keys' | 'usage' | 'usage_hours'
+  readonly row: string
+  readonly problem: string
+  readonly expected: string
+  readonly found: string
+}
+
+export interface Verification {
+  readonly accounts: number
+  readonly entries: number
+  readonly charges: number
+  /** Charges from before prices had versions: chained and summed, but not computed again. */
+  readonly unpriced: number
+  readonly usage: number
+  readonly openHolds: number
+  readonly balance: Nanos
+  readonly heads: ReadonlyMap<string, string>
+  readonly problem: Problem | undefined
+}
+
+export interface Progress {
+  readonly checked: number
+  readonly total: number
+}
+
+/** Rows between two pauses, in which the gateway does its work. */
+const SLICE_ROWS = 1_000
+
+/** Computes every charge, every balance and every sum again, from the rows they came from. */
+export async function verify(audit: Audit, report: (progress: Progress) => void = () => {}): Promise<Verification> {
+  const size = await audit.size()
+  const found = { accounts: 0, entries: 0, charges: 0, unpriced: 0, usage: 0, balance: ZERO }
+  const heads = new Map<string, string>()
+  const progress = () => report({ checked: found.entries + found.usage, total: size.entries + size.usage })
+  const result = (problem?: Problem): Verification => ({ ...found, heads, openHolds: size.holds, problem })
+
+  for (const id of await audit.accountIds()) {
+    const chain = new AccountChain(id)
+    for (let claims: AccountClaims | undefined; !claims; ) {
+      const slice = await audit.entriesAfter(id, chain.seq, SLICE_ROWS)
+      const problem = first(slice.entries, entry => chain.follow(entry))
+      if (problem) return result(problem)
+      found.entries += slice.entries.length
+      claims = slice.claims
+      if (claims) {
+        const wrong = chain.compare(claims)
+        if (wrong) return result(wrong)
+      }
+      progress()
+      await pause()
+    }
+    found.accounts++
+    found.charges += chain.charges
+    found.unpriced += chain.unpriced
+    found.balance = nanos(found.balance + chain.balance)
+    heads.set(id, chain.head)
+  }
+
+  const totals = new UsageTotals()
+  for (let sums: ReadonlyMap<string, UsageSums> | undefined, id = 0; !sums; ) {
+    const slice = await audit.usageAfter(id, SLICE_ROWS)
+    const problem = first(slice.rows, row => totals.add(row))
+    if (problem) return result(problem)
+    found.usage += slice.rows.length
+    id = slice.rows.at(-1)?.id ?? id
+    sums = slice.sums
+    if (sums) {
+      const wrong = totals.compare(sums)
+      if (wrong) return result(wrong)
+    }
+    progress()
+    await pause()
+  }
+  return result()
+}
+
+const pause = (): Promise<void> => new Promise(resolve => setImmediate(resolve))
+
+function first<T>(rows: readonly T[], check: (row: T) => Problem | undefined): Problem | undefined {
+  for (const row of rows) {
+    const problem = check(row)
+    if (problem) return problem
+  }
+  return undefined
+}
+
+/** One account's entries, followed from the first to the last. */
+class AccountChain {
+  seq = 0
+  head = CHAIN_START
+  balance = ZERO
+  charges = 0
+  unpriced = 0
+  private readonly id: string
+  private readonly spentByKey = new Map<string, Nanos>()
+
+  constructor(id: string) {
+    this.id = id
+  }
+
+  follow(entry: Entry): Problem | undefined {
+    const wrong = differs('entries', `${this.id}/${entry.seq}`)
+    const gap = wrong('the number does not follow on', this.seq + 1, entry.seq)
+    if (gap) return gap
+    this.balance = nanos(this.balance + entry.amount)
+    if (entry.kind === 'charge') this.charge(entry)
+    const problem =
+      this.recompute(entry) ??
+      wrong('the balance is not the sum of the entries', this.balance, entry.balance) ??
+      wrong('the hash does not fit: this row, or one before it, was changed', chainHash(this.head, entry), entry.hash)
+    this.seq = entry.seq
+    this.head = entry.hash
+    return problem
+  }
+
+  compare(claims: AccountClaims): Problem | undefined {
+    const wrong = differs('accounts', this.id)
+    const spent = [...this.spentByKey.values()].reduce((sum, amount) => nanos(sum + amount), ZERO)
+    return (
+      wrong('the number of entries is wrong: rows are missing at the end', claims.entries, this.seq) ??
+      wrong('the last hash is not that of the last entry', this.head, claims.head) ??
+      wrong('the balance is not the sum of the entries', this.balance, claims.balance) ??
+      wrong('the amount spent is not the sum of the charges', spent, claims.spent) ??
+      wrong('the amount held is not the sum of the holds', claims.heldInRows, claims.held) ??
+      first(claims.keys, key => {
+        const wrongKey = differs('keys', key.id)
+        return (
+          wrongKey('the amount spent is not the sum of its charges', this.spentByKey.get(key.id) ?? ZERO, key.spent) ??
+          wrongKey('the amount held is not the sum of its holds', key.heldInRows, key.held)
+        )
+      })
+    )
+  }
+
+  private charge({ keyId = '', amount, inputs }: Entry): void {
+    this.charges++
+    if (!inputs) this.unpriced++
+    this.spentByKey.set(keyId, nanos((this.spentByKey.get(keyId) ?? ZERO) - amount))
+  }
+
+  private recompute({ seq, amount, inputs }: Entry): Problem | undefined {
+    if (!inputs) return undefined
+    const expected = nanos(-cost({ ...NO_USAGE, ...inputs.usage }, inputs.price))
+    return differs('entries', `${this.id}/${seq}`)('tokens and price do not make this amount', expected, amount)
+  }
+}
+
+/** All records of requests, against what was charged for them and against the sums kept by the hour. */
+class UsageTotals {
+  private readonly sums = new Map<string, { requests: number; cost: Nanos }>()
+
+  add({ row, price, charged }: AuditedUsage): Problem | undefined {
+    const wrong = differs('usage', row.requestId)
+    const sums = this.sums.get(row.accountId) ?? { requests: 0, cost: ZERO }
+    this.sums.set(row.accountId, { requests: sums.requests + 1, cost: nanos(sums.cost + row.cost) })
+    return (
+      (price && wrong('tokens and price do not make this cost', cost(row.usage, price), row.cost)) ??
+      wrong('the cost is not what was charged', charged ?? ZERO, row.cost)
+    )
+  }
+
+  compare(kept: ReadonlyMap<string, UsageSums>): Problem | undefined {
+    return first([...new Set([...this.sums.keys(), ...kept.keys()])].sort(), id => {
+      const wrong = differs('usage_hours', id)
+      const [counted, claimed] = [this.sums.get(id), kept.get(id)]
+      return (
+        wrong('the number of requests is not that of the records', counted?.requests ?? 0, claimed?.requests ?? 0) ??
+        wrong('the cost is not the sum of the records', counted?.cost ?? ZERO, claimed?.cost ?? ZERO)
+      )
+    })
+  }
+}
+
+type Said = string | number | Nanos
+
+const differs =
+  (table: Problem['table'], row: string) =>
+  (problem: string, expected: Said, found: Said): Problem | undefined =>
+    expected === found ? undefined : { table, row, problem, expected: say(expected), found: say(found) }
+
+const say = (value: Said): string => (typeof value === 'bigint' ? formatDollars(value) : String(value))

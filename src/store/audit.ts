@@ -1,0 +1,100 @@
+import { nanos } from '../core/money.ts'
+import type { AccountClaims, Audit, EntriesSlice, UsageSlice, UsageSums } from '../core/records.ts'
+import type { EmbeddedDatabase } from './database.ts'
+import {
+  type AccountRow,
+  ENTRIES_WITH_PRICES,
+  type EntryRow,
+  type KeyRow,
+  type PriceRow,
+  toEntry,
+  toPrice,
+  toUsage,
+  type UsageTableRow,
+} from './rows.ts'
+
+/**
+ * Everything there is, for those who want to check it. A slice and what is claimed about it are read without a pause
+ * between them, so that they belong together while the ledger goes on.
+ */
+export class SqliteAudit implements Audit {
+  private readonly db: EmbeddedDatabase
+
+  constructor(db: EmbeddedDatabase) {
+    this.db = db
+  }
+
+  async size() {
+    const count = (table: string) => Number(this.db.get<{ n: bigint }>(`SELECT count(*) AS n FROM ${table}`)?.n)
+    return { accounts: count('accounts'), entries: count('entries'), usage: count('usage'), holds: count('holds') }
+  }
+
+  async accountIds(): Promise<readonly string[]> {
+    return this.db.all<{ id: string }>('SELECT id FROM accounts ORDER BY id').map(({ id }) => id)
+  }
+
+  async entriesAfter(accountId: string, seq: number, limit: number): Promise<EntriesSlice> {
+    const rows = this.db.all<EntryRow>(
+      `${ENTRIES_WITH_PRICES} WHERE e.account_id = ? AND e.seq > ? ORDER BY e.seq LIMIT ?`,
+      accountId,
+      seq,
+      limit,
+    )
+    return { entries: rows.map(toEntry), claims: rows.length < limit ? this.claims(accountId) : undefined }
+  }
+
+  async usageAfter(id: number, limit: number): Promise<UsageSlice> {
+    const rows = this.db.all<UsageTableRow & { charged: bigint | null }>(
+      `SELECT u.*, e.amount AS charged FROM usage u
+       LEFT JOIN entries e ON e.account_id = u.account_id AND e.kind = 'charge' AND e.source = u.request_id
+       WHERE u.id > ? ORDER BY u.id LIMIT ?`,
+      id,
+      limit,
+    )
+    const prices = new Map(this.db.all<PriceRow>('SELECT * FROM prices').map(row => [row.id, toPrice(row)]))
+    return {
+      rows: rows.map(row => ({
+        id: Number(row.id),
+        row: toUsage(row),
+        price: row.price_id === null ? undefined : prices.get(row.price_id),
+        charged: row.charged === null ? undefined : nanos(-row.charged),
+      })),
+      sums: rows.length < limit ? this.sums() : undefined,
+    }
+  }
+
+  private claims(accountId: string): AccountClaims {
+    const account = this.db.get<AccountRow>('SELECT * FROM accounts WHERE id = ?', accountId) as AccountRow
+    const held = this.db.get<{ held: bigint }>(
+      'SELECT coalesce(sum(amount), 0) AS held FROM holds WHERE account_id = ?',
+      accountId,
+    )
+    const keys = this.db.all<KeyRow & { held_in_rows: bigint }>(
+      `SELECT k.*, (SELECT coalesce(sum(amount), 0) FROM holds h WHERE h.key_id = k.id) AS held_in_rows
+       FROM keys k WHERE k.account_id = ? ORDER BY k.id`,
+      accountId,
+    )
+    return {
+      id: account.id,
+      balance: nanos(account.balance),
+      spent: nanos(account.spent),
+      held: nanos(account.held),
+      entries: Number(account.entries),
+      head: account.head,
+      heldInRows: nanos(held?.held ?? 0n),
+      keys: keys.map(key => ({
+        id: key.id,
+        spent: nanos(key.spent),
+        held: nanos(key.held),
+        heldInRows: nanos(key.held_in_rows),
+      })),
+    }
+  }
+
+  private sums(): ReadonlyMap<string, UsageSums> {
+    const rows = this.db.all<{ account_id: string; requests: bigint; cost: bigint }>(
+      'SELECT account_id, sum(requests) AS requests, sum(cost) AS cost FROM usage_hours GROUP BY account_id',
+    )
+    return new Map(rows.map(row => [row.account_id, { requests: Number(row.requests), cost: nanos(row.cost) }]))
+  }
+}

@@ -1,0 +1,134 @@
+import type { Page, PageRequest } from '../core/directory.ts'
+import type { UsageRow } from '../core/ledger.ts'
+import type { UsageFilter } from '../core/records.ts'
+import type { EmbeddedDatabase, Value } from './database.ts'
+import { page } from './page.ts'
+import { toUsage, type UsageTableRow } from './rows.ts'
+
+/** Rows that one look at the table may pass over: some milliseconds, after which other work has its turn. */
+const SLICE_ROWS = 5_000
+/** Rows that one page may pass over in search of its own. Beyond that it comes as it is, with a cursor to go on from. */
+const PAGE_SCAN_ROWS_MAX = 1_000_000
+
+interface Condition {
+  readonly sql: string
+  readonly values: readonly Value[]
+}
+
+/** A place in the order of pages: newest first, and among requests of one millisecond the last one written. */
+interface Place {
+  readonly startedAt: number
+  readonly id: number
+}
+
+interface Filters {
+  /** The one that an index answers, together with the order of the rows. */
+  readonly indexed: Condition & { readonly index: string }
+  /** All others. */
+  readonly rest: Condition | undefined
+}
+
+/**
+ * One page of usage records. One filter (the most telling of those given) and the order come from an index; rows that
+ * the other filters refuse are passed over in slices, so that no question about ten million rows stops the gateway.
+ */
+export async function usagePage(
+  db: EmbeddedDatabase,
+  { cursor, limit, ...filter }: UsageFilter & PageRequest,
+): Promise<Page<UsageRow>> {
+  const filters = choose(filter)
+  const range = { from: filter.from ?? 0, ...startOf(cursor, filter.to) }
+  if (!filters.rest) return pageOf(rowsIn(db, filters, { ...range, limit: limit + 1 }), limit)
+
+  const found: UsageTableRow[] = []
+  let after: Place = range
+  for (let scanned = 0; scanned < PAGE_SCAN_ROWS_MAX; scanned += SLICE_ROWS) {
+    const end = placeAfter(db, filters.indexed, { ...range, ...after, rows: SLICE_ROWS })
+    found.push(...rowsIn(db, filters, { ...range, ...after, end, limit: limit + 1 - found.length }))
+    if (found.length > limit || !end) return pageOf(found, limit)
+    after = end
+    await Bun.sleep(0)
+  }
+  return { rows: found.map(toUsage), next: cursorOf(after) }
+}
+
+const pageOf = (rows: readonly UsageTableRow[], limit: number): Page<UsageRow> =>
+  page(rows, limit, {
+    map: toUsage,
+    cursorOf: row => cursorOf({ startedAt: Number(row.started_at), id: Number(row.id) }),
+  })
+
+// ── cursors ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+const CURSOR = /^(\d{1,15})-(\d{1,15})$/
+
+export const isUsageCursor = (text: string): boolean => CURSOR.test(text)
+
+const cursorOf = ({ startedAt, id }: Place): string => `${startedAt}-${id}`
+
+/** Rows come after this place; without a cursor, all that started before `to`. */
+function startOf(cursor: string | undefined, to = Number.MAX_SAFE_INTEGER): Place {
+  const [, startedAt, id] = CURSOR.exec(cursor ?? '') ?? []
+  const isWithin = startedAt !== undefined && Number(startedAt) < to
+  return isWithin ? { startedAt: Number(startedAt), id: Number(id) } : { startedAt: to, id: 0 }
+}
+
+// ── questions ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+/** A key has fewer requests than its account, failures are fewer than successes, and a model has many accounts. */
+function choose({ accountId, keyId, model, status }: UsageFilter): Filters {
+  const indexed: Filters['indexed'][] = []
+  const rest: Condition[] = []
+  if (keyId !== undefined) indexed.push({ index: 'usage_by_key', sql: 'key_id = ?', values: [keyId] })
+  if (status === 'error') indexed.push({ index: 'usage_by_failure', sql: `status <> 'ok'`, values: [] })
+  else if (status === 'ok') rest.push({ sql: `status = 'ok'`, values: [] })
+  else if (status !== undefined) {
+    indexed.push({ index: 'usage_by_failure', sql: `status <> 'ok' AND status = ?`, values: [status] })
+  }
+  if (accountId !== undefined) indexed.push({ index: 'usage_by_account', sql: 'account_id = ?', values: [accountId] })
+  if (model !== undefined) indexed.push({ index: 'usage_by_model', sql: 'model = ?', values: [model] })
+  const [first = { index: 'usage_by_time', sql: '1', values: [] }, ...others] = indexed
+  const all = [...others, ...rest]
+  const sql = all.map(condition => condition.sql).join(' AND ')
+  return { indexed: first, rest: all.length > 0 ? { sql, values: all.flatMap(({ values }) => values) } : undefined }
+}
+
+const AFTER = 'started_at >= ? AND started_at <= ? AND (started_at < ? OR id < ?)'
+const UP_TO = 'started_at >= ? AND (started_at > ? OR id >= ?)'
+const NEWEST_FIRST = 'ORDER BY started_at DESC, id DESC'
+
+interface Range extends Place {
+  readonly from: number
+  readonly end?: Place | undefined
+  readonly limit: number
+}
+
+function rowsIn(db: EmbeddedDatabase, { indexed, rest }: Filters, range: Range): UsageTableRow[] {
+  const { from, startedAt, id, end, limit } = range
+  const conditions: Condition[] = [
+    indexed,
+    { sql: AFTER, values: [from, startedAt, startedAt, id] },
+    ...(end ? [{ sql: UP_TO, values: [end.startedAt, end.startedAt, end.id] }] : []),
+    ...(rest ? [rest] : []),
+  ]
+  return db.all<UsageTableRow>(
+    `SELECT * FROM usage INDEXED BY ${indexed.index}
+     WHERE ${conditions.map(({ sql }) => sql).join(' AND ')} ${NEWEST_FIRST} LIMIT ?`,
+    ...conditions.flatMap(({ values }) => values),
+    limit,
+  )
+}
+
+/** Where so many rows further on are passed; undefined if there are not so many. */
+function placeAfter(
+  db: EmbeddedDatabase,
+  { index, sql, values }: Filters['indexed'],
+  { from, startedAt, id, rows }: Place & { from: number; rows: number },
+): Place | undefined {
+  const row = db.get<{ started_at: bigint; id: bigint }>(
+    `SELECT started_at, id FROM usage INDEXED BY ${index}
+     WHERE ${sql} AND ${AFTER} ${NEWEST_FIRST} LIMIT 1 OFFSET ?`,
+    ...[...values, from, startedAt, startedAt, id, rows - 1],
+  )
+  return row && { startedAt: Number(row.started_at), id: Number(row.id) }
+}
