@@ -1,7 +1,9 @@
 import type { Config, LoadedCatalog } from './config/config.ts'
+import type { Channel, Model } from './core/catalog.ts'
 import { newHex } from './core/ids.ts'
 import type { Store } from './core/store.ts'
 import { Flights } from './gateway/flights.ts'
+import { probeChannel } from './gateway/probe.ts'
 import { listen } from './http/server.ts'
 import { Ledger, TEND_MS } from './ledger/ledger.ts'
 import { openStore } from './open-store.ts'
@@ -46,9 +48,10 @@ export async function startApp(config: Config, write: (text: string) => void): P
   let catalog = await build(loaded)
 
   const flights = new Flights()
+  const probe = (channel: Channel, model: Model) => probeChannel(channel, model, clock)
   const listening = listen(config, {
     gateway: { keys: directory, ledger, flights, clock, catalog: () => catalog },
-    admin: { directory, ledger, records, audit, clock, adminToken: admin.token, catalog: () => catalog },
+    admin: { directory, ledger, records, audit, clock, adminToken: admin.token, catalog: () => catalog, probe },
     log,
     metrics: new Metrics(VERSION),
   })

@@ -1,17 +1,15 @@
 import { timingSafeEqual } from 'node:crypto'
-import type { Catalog } from '../routing/catalog.ts'
 import type { AccountsDeps } from './accounts.ts'
 import { adjust, createAccount, listAccounts, listEntries, showAccount, topUp } from './accounts.ts'
-import { listChannels, listModels } from './catalog.ts'
+import { type ChannelsDeps, listChannels, listModels, testChannel } from './catalog.ts'
 import type { ErrorView } from './contract.ts'
 import { AdminError } from './failure.ts'
 import { changeKey, createKey, type KeysDeps, listKeys, revokeKey, showKey } from './keys.ts'
 import { listUsage, showUsage, summarize, type UsageDeps } from './usage.ts'
 import { type VerifyDeps, verifyLedger } from './verify.ts'
 
-export interface AdminDeps extends AccountsDeps, KeysDeps, UsageDeps, VerifyDeps {
+export interface AdminDeps extends AccountsDeps, KeysDeps, UsageDeps, VerifyDeps, ChannelsDeps {
   readonly adminToken: string
-  catalog(): Catalog
 }
 
 /** A management request as the edge hands it over. */
@@ -74,6 +72,10 @@ const ROUTES: Readonly<Record<string, Handler>> = {
   'GET /ledger/verify': async ({ call, deps }) => verifyLedger(call.accept, deps),
   'GET /models': async ({ deps }) => ({ status: 200, body: listModels(deps.catalog()) }),
   'GET /channels': async ({ deps }) => ({ status: 200, body: listChannels(deps.catalog()) }),
+  'POST /channels/*/test': async ({ id, json, deps }) => ({
+    status: 200,
+    body: await testChannel(id, await json(), deps),
+  }),
 }
 
 /** The management API: JSON in, JSON out, honest statuses. */
@@ -113,6 +115,8 @@ function match({ method, path, segments }: AdminCall): { handler: Handler; id: s
 
 async function readJson(call: AdminCall): Promise<unknown> {
   const text = await call.text()
+  // A call without a body says nothing, which is not the same as saying something wrong.
+  if (text === '') return {}
   try {
     return JSON.parse(text)
   } catch {

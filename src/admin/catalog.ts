@@ -1,7 +1,11 @@
 import type { Channel, Model } from '../core/catalog.ts'
+import { wireOf } from '../core/failure.ts'
 import { formatPrice } from '../core/price.ts'
+import type { Probe } from '../core/probe.ts'
 import type { Catalog } from '../routing/catalog.ts'
-import type { ChannelView, List, ModelView } from './contract.ts'
+import type { ChannelAttemptView, ChannelTestView, ChannelView, List, ModelView } from './contract.ts'
+import { notFound, unprocessable } from './failure.ts'
+import { CHANNEL_TEST, read } from './input.ts'
 
 export const listModels = (catalog: Catalog): List<ModelView> => ({
   data: [...catalog.models.values()].map(model => viewModel(model, catalog)),
@@ -38,3 +42,30 @@ const viewChannel = (channel: Channel): ChannelView => ({
   weight: channel.weight,
   groups: channel.groups,
 })
+
+export interface ChannelsDeps {
+  catalog(): Catalog
+  probe(channel: Channel, model: Model): Promise<readonly Probe[]>
+}
+
+/** Asks a channel one tiny question in each protocol, with the model that was named or the first it serves. */
+export async function testChannel(name: string, body: unknown, deps: ChannelsDeps): Promise<ChannelTestView> {
+  const { model: wanted } = read(CHANNEL_TEST, body)
+  const catalog = deps.catalog()
+  const channel = catalog.channels.find(candidate => candidate.name === name)
+  if (!channel) throw notFound(`channel ${name}`)
+  const id = wanted ?? channel.models.keys().next().value
+  const model = id !== undefined && channel.models.has(id) ? catalog.models.get(id) : undefined
+  if (!model) throw unprocessable(`model: channel ${name} does not serve ${id}`, 'model')
+  const attempts = (await deps.probe(channel, model)).map(viewAttempt)
+  return { channel: name, model: model.id, ok: attempts.every(({ ok }) => ok), attempts }
+}
+
+function viewAttempt({ client, upstream, durationMs, request, answer, failure }: Probe): ChannelAttemptView {
+  const wire = failure && wireOf(failure)
+  return {
+    ...{ client, upstream, ok: !failure, duration_ms: durationMs, request },
+    answer: answer ?? null,
+    error: wire ? { code: wire.code, message: wire.message } : null,
+  }
+}

@@ -82,6 +82,26 @@ export interface ChannelView {
   readonly groups: readonly string[]
 }
 
+/** One tiny call for each protocol that callers speak, outside all accounts. */
+export interface ChannelTestView {
+  readonly channel: string
+  readonly model: string
+  /** Every attempt was answered. */
+  readonly ok: boolean
+  readonly attempts: readonly ChannelAttemptView[]
+}
+
+export interface ChannelAttemptView {
+  readonly client: 'chat' | 'messages'
+  readonly upstream: 'chat' | 'messages'
+  readonly ok: boolean
+  readonly duration_ms: number
+  /** What the upstream was sent, translated if need be; no credential is in it. */
+  readonly request: object
+  readonly answer: string | null
+  readonly error: { readonly code: string; readonly message: string } | null
+}
+
 export interface TokensView {
   readonly input: number
   readonly cache_read: number

@@ -62,6 +62,8 @@ export const KEY_CHANGES = z.strictObject({
   enabled: z.boolean().optional(),
 })
 
+export const CHANNEL_TEST = z.strictObject({ model: z.string().min(1).optional() })
+
 export function read<T>(schema: z.ZodType<T>, value: unknown): T {
   const result = schema.safeParse(value)
   if (result.success) return result.data

@@ -1,6 +1,6 @@
 import type { Ask } from '../core/ask.ts'
 import type { Channel, Model } from '../core/catalog.ts'
-import { asGatewayError, type Failure, GatewayError } from '../core/failure.ts'
+import { asGatewayError, GatewayError } from '../core/failure.ts'
 import { newHex } from '../core/ids.ts'
 import { formatDollars } from '../core/money.ts'
 import { count, countPrompt } from '../metering/count.ts'
@@ -8,14 +8,13 @@ import { asAnswerFailure } from '../protocol/answer.ts'
 import { droppedNames } from '../protocol/names.ts'
 import type { EncodedRequest, Protocol, Target, View } from '../protocol/protocol.ts'
 import { PROTOCOLS } from '../protocol/protocols.ts'
-import { callUpstream, type UpstreamReply } from '../upstream/client.ts'
+import type { UpstreamReply } from '../upstream/client.ts'
+import { callChannel, concealer, targetOf } from './channel.ts'
 import type { Flight } from './flights.ts'
 import type { Meter } from './meter.ts'
 import type { Pair } from './pair.ts'
-import { passthrough } from './passthrough.ts'
 import type { Call, Reply } from './serve.ts'
 import type { Charged, Settlement } from './settlement.ts'
-import { translate } from './translate.ts'
 import { WatchedStream } from './watch.ts'
 
 export interface Relay {
@@ -34,42 +33,28 @@ export interface Relay {
   readonly isShort: boolean
 }
 
-export function pairFor(ask: Ask, channel: Channel): Pair {
-  const client = PROTOCOLS[ask.protocol]
-  const upstream = PROTOCOLS[channel.protocol]
-  return client === upstream ? passthrough(ask, client) : translate(ask, client, upstream)
-}
-
 /** Asks the upstream and answers the caller. Whatever happens, the settlement has been told when this is over. */
 export async function relay(relay: Relay): Promise<Reply> {
-  const { call, settlement } = relay
+  const { call, settlement, channel, ask, flight } = relay
+  let isAsked = false
   try {
-    const request = encode(relay)
-    const upstream = await send(relay, request)
-    const headers = replyHeaders(relay, request.dropped)
-    return relay.ask.stream ? await streamed(relay, upstream, headers) : await whole(relay, upstream, headers)
+    const { body, dropped } = encode(relay)
+    isAsked = !flight.abort.signal.aborted
+    const upstream = await callChannel({ channel, ask, headers: call.headers, body, abort: flight.abort })
+    const headers = replyHeaders(channel, dropped)
+    return ask.stream ? await streamed(relay, upstream, headers) : await whole(relay, upstream, headers)
   } catch (error) {
     const failure = asAnswerFailure(error)
-    relay.flight.abort.abort()
+    flight.abort.abort()
     // A caller who leaves has had the prompt read for it; every other failure here produced nothing.
-    if (call.signal.aborted) await settlement.charge(countPrompt(relay.promptEstimate), { failure })
+    if (isAsked && call.signal.aborted) await settlement.charge(countPrompt(relay.promptEstimate), { failure })
     else await settlement.release(failure)
-    throw new GatewayError(concealer(relay)(failure.failure), failure.cause)
+    throw new GatewayError(concealer(relay.model, channel)(failure.failure), failure.cause)
   }
 }
 
 function encode({ call, ask, model, channel, pair, maxTokens }: Relay): EncodedRequest {
-  const request = requestTo(
-    {
-      model: channel.models.get(model.id) ?? model.id,
-      maxTokens,
-      maxTokensField: channel.maxTokensField,
-      maxOutputTokens: model.maxOutputTokens,
-      reasoning: model.reasoning,
-      withheld: channel.withheld,
-    },
-    pair,
-  )
+  const request = requestTo(targetOf(model, channel, maxTokens), pair)
   const dropped = droppedNames(ask.droppedImages ? ['image', ...request.dropped] : request.dropped)
   if (dropped.length > 0 && isStrict(call.headers)) {
     throw new GatewayError({ kind: 'translation-lossy', dropped })
@@ -88,24 +73,7 @@ function requestTo(target: Target, pair: Pair): EncodedRequest {
   }
 }
 
-async function send({ call, flight, channel, ask }: Relay, { body }: EncodedRequest): Promise<UpstreamReply> {
-  const protocol = PROTOCOLS[channel.protocol]
-  return callUpstream({
-    url: `${channel.baseUrl}${protocol.path}`,
-    headers: {
-      ...protocol.upstreamHeaders(anyOf(channel.apiKeys)),
-      ...(ask.protocol === channel.protocol ? protocol.forwardedHeaders(call.headers) : {}),
-    },
-    body,
-    timeouts: channel.timeouts,
-    abort: flight.abort,
-  })
-}
-
-/** Several keys of one channel share its calls evenly. */
-const anyOf = (keys: readonly string[]): string | undefined => keys[Math.floor(Math.random() * keys.length)]
-
-function replyHeaders({ channel }: Relay, dropped: readonly string[]): Record<string, string> {
+function replyHeaders(channel: Channel, dropped: readonly string[]): Record<string, string> {
   return { ...channel.replyHeaders, ...(dropped.length > 0 ? { 'x-duet-dropped': dropped.join(',') } : {}) }
 }
 
@@ -141,7 +109,7 @@ async function streamed(relay: Relay, upstream: UpstreamReply, headers: Record<s
     requestId: call.requestId,
     promptEstimate,
     cut: flight.abort.signal,
-    conceal: concealer(relay),
+    conceal: concealer(relay.model, relay.channel),
   })
   return { headers, body: await watched.open(), ended: settlement.ended }
 }
@@ -154,22 +122,5 @@ function viewOf({ ask, model, call, promptEstimate }: Relay): View {
     includeUsage: ask.includeUsage,
     showThinking: ask.showThinking,
     promptEstimate,
-  }
-}
-
-/** A vendor's complaint may quote the name it knows the model by, or our credential. */
-function concealer({ model, channel }: Relay): (failure: Failure) => Failure {
-  const vendorName = channel.models.get(model.id) ?? model.id
-  const conceal = (text: string) =>
-    channel.apiKeys.reduce((clean, key) => clean.replaceAll(key, '[key]'), text).replaceAll(vendorName, model.id)
-  return failure => {
-    switch (failure.kind) {
-      case 'upstream-invalid-request':
-        return { ...failure, message: conceal(failure.message) }
-      case 'upstream-error':
-        return { ...failure, problem: conceal(failure.problem) }
-      default:
-        return failure
-    }
   }
 }

@@ -1,0 +1,52 @@
+import type { JsonObject, ProtocolName } from '../core/ask.ts'
+import type { Channel, Model } from '../core/catalog.ts'
+import { newHex } from '../core/ids.ts'
+import type { Probe } from '../core/probe.ts'
+import { NO_USAGE } from '../core/usage.ts'
+import { asAnswerFailure, flatText } from '../protocol/answer.ts'
+import { PROTOCOLS } from '../protocol/protocols.ts'
+import { callChannel, concealer, pairFor, targetOf } from './channel.ts'
+
+const CLIENTS: readonly ProtocolName[] = ['chat', 'messages']
+/** Enough for a word, little enough to cost next to nothing. */
+const PROBE_TOKENS = 16
+
+/** Calls a channel once for each protocol, outside all accounts: the operator wants to see whether it answers, and how. */
+export const probeChannel = (channel: Channel, model: Model, clock: () => number): Promise<Probe[]> =>
+  Promise.all(CLIENTS.map(client => probe(client, { channel, model, clock })))
+
+interface ProbeParts {
+  readonly channel: Channel
+  readonly model: Model
+  readonly clock: () => number
+}
+
+async function probe(client: ProtocolName, { channel, model, clock }: ProbeParts): Promise<Probe> {
+  const text = JSON.stringify({
+    model: model.id,
+    max_tokens: PROBE_TOKENS,
+    messages: [{ role: 'user', content: 'Say OK.' }],
+  })
+  const ask = PROTOCOLS[client].read(JSON.parse(text), text)
+  const pair = pairFor(ask, channel)
+  const { body } = pair.request(targetOf(model, channel, PROBE_TOKENS))
+  const startedAt = clock()
+  const done = (outcome: Pick<Probe, 'answer' | 'failure'>): Probe => ({
+    ...{ client, upstream: channel.protocol, model: model.id, durationMs: clock() - startedAt },
+    request: JSON.parse(body),
+    ...outcome,
+  })
+  try {
+    const reply = await callChannel({ channel, ask, body, headers: new Headers(), abort: new AbortController() })
+    const view = { id: newHex(16), model: model.id, createdSeconds: 0, includeUsage: false, showThinking: false }
+    const answer = pair.body(await reply.text(), { ...view, promptEstimate: 0 })
+    const said = textOf(JSON.parse(answer.render({ usage: NO_USAGE, cost: '' })))
+    return done({ answer: said, failure: undefined })
+  } catch (error) {
+    return done({ answer: undefined, failure: concealer(model, channel)(asAnswerFailure(error).failure) })
+  }
+}
+
+/** The text of an answer of either dialect. */
+const textOf = (body: JsonObject & { choices?: [{ message: JsonObject }]; content?: unknown }): string =>
+  flatText(body.content ?? body.choices?.[0].message.content)
