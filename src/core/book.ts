@@ -1,5 +1,5 @@
 import { admit } from './admission.ts'
-import { CHAIN_START, chainHash } from './chain.ts'
+import { chainHash } from './chain.ts'
 import type {
   Closing,
   Deposit,
@@ -13,6 +13,7 @@ import type {
   LedgerOperation,
   LedgerOutcome,
   Settled,
+  Survivors,
   UsageRow,
 } from './ledger.ts'
 import { atLeastZero, type Nanos, nanos, ZERO } from './money.ts'
@@ -45,8 +46,8 @@ export interface BookReader {
   key(id: string): KeyState | undefined
   hold(requestId: string): Hold | undefined
   deposit(deposit: Deposit): Entry | undefined
-  /** Holds of owners that are certainly dead. */
-  abandoned(owner: string, now: number): readonly Hold[]
+  /** Holds of owners that are certainly dead, and those of this owner that belong to no call under way. */
+  abandoned(survivors: Survivors, now: number): readonly Hold[]
 }
 
 /**
@@ -56,8 +57,9 @@ export interface BookReader {
 export class Book {
   readonly accounts = new Map<string, AccountState>()
   readonly keys = new Map<string, KeyState>()
-  /** Holds that are new or have changed; undefined for those that are gone. */
-  readonly holds = new Map<string, Hold | undefined>()
+  readonly taken = new Map<string, Hold>()
+  /** Holds that were there and have changed; undefined for those that are gone. */
+  readonly changed = new Map<string, Hold | undefined>()
   readonly entries: Entry[] = []
   readonly usage: UsageRow[] = []
   readonly renewals: Lease[] = []
@@ -77,22 +79,24 @@ export class Book {
         return { type: 'settled', settled: this.settle(operation.closing) }
       case 'deposit':
         return { type: 'deposited', deposited: this.deposit(operation.deposit) }
-      case 'give-back':
-        return { type: 'released', holds: this.interrupt(this.findHold(operation.requestId), operation.at) }
       case 'renew':
         this.renewals.push(operation.lease)
         return { type: 'released', holds: 0 }
       case 'recover':
-        return { type: 'released', holds: this.recover(operation.owner, operation.at) }
+        return { type: 'released', holds: this.recover(operation.survivors, operation.at) }
     }
   }
 
   // ── holds ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  private hold({ most, least, ...request }: HoldRequest, lease: Lease): HoldOutcome {
-    if (this.findHold(request.requestId)) throw new Error(`request ${request.requestId} is held already`)
-    const outcome = this.admit(request, { most, least })
-    if (outcome.type === 'held') this.take({ ...request, ...lease, amount: outcome.amount }, outcome.amount)
+  private hold(request: HoldRequest, lease: Lease): HoldOutcome {
+    const outcome = this.admit(request, request)
+    if (outcome.type !== 'held') return outcome
+    const { requestId, accountId, keyId, call, at } = request
+    const { owner, expiresAt } = lease
+    const hold = { requestId, accountId, keyId, call, at, owner, expiresAt, amount: outcome.amount }
+    this.taken.set(requestId, hold)
+    this.move(hold, outcome.amount)
     return outcome
   }
 
@@ -102,7 +106,8 @@ export class Book {
     const outcome = this.admit(hold, { most, least })
     if (outcome.type !== 'held') return outcome
     const amount = nanos(hold.amount + outcome.amount)
-    this.take({ ...hold, amount, expiresAt }, outcome.amount)
+    this.changed.set(requestId, { ...hold, amount, expiresAt })
+    this.move(hold, outcome.amount)
     return { type: 'held', amount }
   }
 
@@ -111,13 +116,8 @@ export class Book {
     return admit(this.account(who.accountId), this.key(who.keyId), wanted)
   }
 
-  private take(hold: Hold, amount: Nanos): void {
-    this.holds.set(hold.requestId, hold)
-    this.move(hold, amount)
-  }
-
   private release(hold: Hold): void {
-    this.holds.set(hold.requestId, undefined)
+    this.changed.set(hold.requestId, undefined)
     this.move(hold, nanos(-hold.amount))
   }
 
@@ -128,14 +128,14 @@ export class Book {
     key.held = nanos(key.held + amount)
   }
 
-  private recover(owner: string, now: number): number {
-    const holds = this.reader.abandoned(owner, now)
-    return holds.reduce((count, { requestId }) => count + this.interrupt(this.findHold(requestId), now), 0)
+  private recover(survivors: Survivors, now: number): number {
+    const holds = this.reader.abandoned(survivors, now).filter(({ requestId }) => this.findHold(requestId))
+    for (const hold of holds) this.interrupt(hold, now)
+    return holds.length
   }
 
   /** Nobody knows what became of the call, so nothing is charged, and the record says so. */
-  private interrupt(hold: Hold | undefined, now: number): number {
-    if (!hold) return 0
+  private interrupt(hold: Hold, now: number): void {
     const { requestId, accountId, keyId, call, amount, at } = hold
     this.release(hold)
     this.usage.push({
@@ -143,13 +143,12 @@ export class Book {
       ...{ status: 'interrupted', ending: undefined, usage: NO_USAGE, source: 'estimated', cost: ZERO },
       ...{ firstByteMs: undefined, durationMs: now - at },
     })
-    return 1
   }
 
   // ── entries ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  private settle({ price, ...closing }: Closing): Settled {
-    const { requestId, accountId, keyId, usage } = closing
+  private settle(closing: Closing): Settled {
+    const { requestId, accountId, keyId, usage, price } = closing
     const account = this.account(accountId)
     const key = this.key(keyId)
     const hold = this.findHold(requestId)
@@ -158,7 +157,7 @@ export class Book {
     if (hold) {
       this.release(hold)
       this.usage.push({ ...closing, cost: amount, held: hold.amount })
-      if (amount > ZERO) this.charge({ price, ...closing }, amount)
+      if (amount > ZERO) this.charge(closing, amount)
     }
     const keyRemaining = key.cap === undefined ? undefined : atLeastZero(nanos(key.cap - key.spent))
     return { cost: amount, balance: account.balance, keyRemaining }
@@ -169,9 +168,17 @@ export class Book {
     const key = this.key(keyId)
     account.spent = nanos(account.spent + amount)
     key.spent = nanos(key.spent + amount)
+    const at = startedAt + durationMs
+    const inputs = { usage, price }
     this.enter({
-      ...{ kind: 'charge', accountId, amount: nanos(-amount), source: requestId, keyId },
-      ...{ note: undefined, at: startedAt + durationMs, inputs: { usage, price } },
+      kind: 'charge',
+      accountId,
+      amount: nanos(-amount),
+      source: requestId,
+      keyId,
+      note: undefined,
+      at,
+      inputs,
     })
   }
 
@@ -187,7 +194,7 @@ export class Book {
     account.balance = nanos(account.balance + entry.amount)
     account.entries++
     const numbered = { ...entry, seq: account.entries, balance: account.balance }
-    const entered = { ...numbered, hash: chainHash(account.head || CHAIN_START, numbered) }
+    const entered = Object.assign(numbered, { hash: chainHash(account.head, numbered) })
     account.head = entered.hash
     this.entries.push(entered)
     return entered
@@ -196,7 +203,8 @@ export class Book {
   // ── what is touched ───────────────────────────────────────────────────────────────────────────────────────────────
 
   private findHold(requestId: string): Hold | undefined {
-    return this.holds.has(requestId) ? this.holds.get(requestId) : this.reader.hold(requestId)
+    if (this.changed.has(requestId)) return this.changed.get(requestId)
+    return this.taken.get(requestId) ?? this.reader.hold(requestId)
   }
 
   private findAccount(id: string): AccountState | undefined {

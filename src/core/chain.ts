@@ -1,6 +1,5 @@
-import { createHash } from 'node:crypto'
-import type { Entry } from './ledger.ts'
-import { TOKEN_CLASSES } from './price.ts'
+import { hash } from 'node:crypto'
+import type { ChargeInputs, Entry } from './ledger.ts'
 
 /** What the first entry of an account follows on. */
 export const CHAIN_START = ''
@@ -8,11 +7,13 @@ export const CHAIN_START = ''
 /** Everything an entry says, and the hash of the entry before it, in one fixed order. */
 export function chainHash(before: string, entry: Omit<Entry, 'hash'>): string {
   const { accountId, seq, kind, amount, balance, source, keyId, note, at, inputs } = entry
-  const charged = inputs && [
-    ...TOKEN_CLASSES.map(name => inputs.usage[name]),
-    inputs.price.id,
-    ...TOKEN_CLASSES.map(name => String(inputs.price[name])),
-  ]
-  const said = [before, accountId, seq, kind, `${amount}`, `${balance}`, source, keyId, note, at, charged]
-  return createHash('sha256').update(JSON.stringify(said)).digest('hex')
+  const said = [before, accountId, seq, kind, `${amount}`, `${balance}`, source, keyId, note, at, charged(inputs)]
+  return hash('sha256', JSON.stringify(said), 'hex')
+}
+
+function charged(inputs: ChargeInputs | undefined): string | undefined {
+  if (!inputs) return undefined
+  const { usage, price } = inputs
+  const tokens = `${usage.input} ${usage.cacheRead} ${usage.cacheWrite} ${usage.output}`
+  return `${tokens} at price ${price.id}: ${price.input} ${price.cacheRead} ${price.cacheWrite} ${price.output}`
 }

@@ -34,6 +34,12 @@ export interface Lease {
   readonly expiresAt: number
 }
 
+/** Whose holds stay: those of the calls that this owner has under way. */
+export interface Survivors {
+  readonly owner: string
+  readonly underWay: ReadonlySet<string>
+}
+
 export interface Hold extends Lease {
   readonly requestId: string
   readonly accountId: string
@@ -140,12 +146,10 @@ export type LedgerOperation =
   | { readonly type: 'extend'; readonly extension: Extension; readonly expiresAt: number }
   | { readonly type: 'settle'; readonly closing: Closing }
   | { readonly type: 'deposit'; readonly deposit: Deposit }
-  /** Gives back a hold of which nobody knows whether it was taken. */
-  | { readonly type: 'give-back'; readonly requestId: string; readonly at: number }
   /** The owner lives: its holds stay. */
   | { readonly type: 'renew'; readonly lease: Lease }
-  /** What dead owners left held is recorded as interrupted and released. */
-  | { readonly type: 'recover'; readonly owner: string; readonly at: number }
+  /** What nobody will settle any more is recorded as interrupted and released. */
+  | { readonly type: 'recover'; readonly survivors: Survivors; readonly at: number }
 
 export type LedgerOutcome =
   | HoldOutcome

@@ -38,8 +38,10 @@ export class Ledger {
   private readonly clock: () => number
   private waiting: Waiting[] = []
   private running: Promise<void> | undefined
-  /** What could not be written when it was due. Bounded: a ledger that cannot write admits no new calls. */
-  private overdue: LedgerOperation[] = []
+  /** Requests that hold money. What is held for others is nobody's: a hold that was written and reported as failed. */
+  private readonly underWay = new Set<string>()
+  /** Settlements that could not be written. Bounded: a ledger that cannot write admits no new calls. */
+  private overdue: Closing[] = []
 
   constructor(store: LedgerStore, { owner, clock }: LedgerOptions) {
     this.store = store
@@ -50,14 +52,16 @@ export class Ledger {
   /** Takes the money before the upstream is called; throws the refusal that applies. Returns what is held. */
   async hold(request: HoldRequest): Promise<Nanos> {
     const lease = { owner: this.owner, expiresAt: this.leaseEnd() }
+    const { requestId } = request
+    // Before it is written: a recovery in between must not take it for a stray.
+    this.underWay.add(requestId)
     const outcome = await this.submit({ type: 'hold', request, lease }).catch(error => {
-      // Nobody knows whether it was written before it failed.
-      this.overdue.push({ type: 'give-back', requestId: request.requestId, at: request.at })
+      this.underWay.delete(requestId)
       throw error
     })
+    if (outcome.type === 'held') return outcome.amount
+    this.underWay.delete(requestId)
     switch (outcome.type) {
-      case 'held':
-        return outcome.amount
       case 'balance-short':
         if (outcome.balance <= ZERO) throw new GatewayError({ kind: 'balance-empty', balance: outcome.balance })
         throw new GatewayError({ kind: 'balance-too-low', balance: outcome.available, needed: request.least })
@@ -78,12 +82,13 @@ export class Ledger {
   async settle(closing: Closing): Promise<Settled> {
     const outcome = await this.submit({ type: 'settle', closing })
     if (outcome.type !== 'settled') throw unexpected(outcome)
+    this.underWay.delete(closing.requestId)
     return outcome.settled
   }
 
   /** For a settlement that failed: it is tried again until it is written. */
   settleLater(closing: Closing): void {
-    this.overdue.push({ type: 'settle', closing })
+    this.overdue.push(closing)
   }
 
   /** Undefined if there is no such account. */
@@ -93,9 +98,10 @@ export class Ledger {
     return outcome.deposited
   }
 
-  /** Releases what dead processes left held; returns how many holds there were. */
+  /** Releases what dead processes left held, and what no call of this one holds; returns how many holds there were. */
   async recover(): Promise<number> {
-    const outcome = await this.submit({ type: 'recover', owner: this.owner, at: this.clock() })
+    const survivors = { owner: this.owner, underWay: this.underWay }
+    const outcome = await this.submit({ type: 'recover', survivors, at: this.clock() })
     return outcome.type === 'released' ? outcome.holds : 0
   }
 
@@ -119,8 +125,7 @@ export class Ledger {
   private async writeOverdue(): Promise<void> {
     const due = this.overdue
     this.overdue = []
-    const tries = due.map(operation => this.submit(operation).catch(() => this.overdue.push(operation)))
-    await Promise.all(tries)
+    await Promise.all(due.map(closing => this.settle(closing).catch(() => this.overdue.push(closing))))
   }
 
   private submit(operation: LedgerOperation): Promise<LedgerOutcome> {
@@ -131,8 +136,8 @@ export class Ledger {
   }
 
   private async run(): Promise<void> {
-    await undefined
     while (this.waiting.length > 0) {
+      await endOfTurn()
       const batch = this.waiting
       this.waiting = []
       await this.commit(batch)
@@ -154,6 +159,12 @@ export class Ledger {
     }
   }
 }
+
+/**
+ * All that one turn of the event loop brings makes one batch. An embedded store writes without giving way: without this,
+ * a hundred requests that arrive together would be a hundred commits, one after the other.
+ */
+const endOfTurn = (): Promise<void> => new Promise(resolve => setImmediate(resolve))
 
 const unexpected = ({ type }: LedgerOutcome): GatewayError =>
   new GatewayError({ kind: 'internal' }, new Error(`the ledger answered ${type}`))

@@ -15,6 +15,7 @@ const LOG_PAGES_MAX = 8_000
 /** The embedded database. One process owns the file, so what it reads inside a transaction is the truth. */
 export class EmbeddedDatabase {
   private readonly db: Database
+  private readonly prepared: Statement[] = []
 
   constructor({ path, durability }: DatabaseOptions) {
     this.db = new Database(path, { create: true, strict: true, safeIntegers: true })
@@ -29,7 +30,9 @@ export class EmbeddedDatabase {
 
   /** For statements on the path of every request: prepared once. */
   prepare<Row>(sql: string): Statement<Row, Value[]> {
-    return this.db.prepare<Row, Value[]>(sql)
+    const statement = this.db.prepare<Row, Value[]>(sql)
+    this.prepared.push(statement)
+    return statement
   }
 
   /** The one row, or undefined. */
@@ -57,7 +60,9 @@ export class EmbeddedDatabase {
   }
 
   close(): void {
-    this.db.close()
+    // A database with unfinished statements stays open, and locked, behind a close that says nothing.
+    for (const statement of this.prepared) statement.finalize()
+    this.db.close(true)
   }
 
   private migrate(): void {

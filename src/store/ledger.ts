@@ -1,5 +1,5 @@
 import { type AccountState, Book, type BookReader, type KeyState } from '../core/book.ts'
-import type { Deposit, Entry, Hold, LedgerOperation, LedgerOutcome, LedgerStore } from '../core/ledger.ts'
+import type { Deposit, Entry, Hold, LedgerOperation, LedgerOutcome, LedgerStore, Survivors } from '../core/ledger.ts'
 import { nanos } from '../core/money.ts'
 import type { EmbeddedDatabase } from './database.ts'
 import {
@@ -20,6 +20,8 @@ export class SqliteLedger implements LedgerStore, BookReader {
   private readonly selectAccount
   private readonly selectKey
   private readonly selectHold
+  /** Holds that this process took: the file is ours alone, so they need not be read again. */
+  private readonly open = new Map<string, Hold>()
 
   constructor(db: EmbeddedDatabase) {
     this.db = db
@@ -30,12 +32,17 @@ export class SqliteLedger implements LedgerStore, BookReader {
   }
 
   async commit(batch: readonly LedgerOperation[]): Promise<readonly LedgerOutcome[]> {
-    return this.db.transaction(() => {
-      const book = new Book(this)
-      const outcomes = batch.map(operation => book.apply(operation))
+    const book = new Book(this)
+    const outcomes = this.db.transaction(() => {
+      const decided = batch.map(operation => book.apply(operation))
       this.writer.write(book)
-      return outcomes
+      return decided
     })
+    for (const [requestId, hold] of [...book.taken, ...book.changed]) {
+      if (hold) this.open.set(requestId, hold)
+      else this.open.delete(requestId)
+    }
+    return outcomes
   }
 
   account(id: string): AccountState | undefined {
@@ -53,6 +60,8 @@ export class SqliteLedger implements LedgerStore, BookReader {
   }
 
   hold(requestId: string): Hold | undefined {
+    const known = this.open.get(requestId)
+    if (known) return known
     const row = this.selectHold.get(requestId)
     return row ? toHold(row) : undefined
   }
@@ -68,7 +77,8 @@ export class SqliteLedger implements LedgerStore, BookReader {
   }
 
   /** The file is locked to this process, so whoever else owns a hold is dead, whatever its lease says. */
-  abandoned(owner: string): readonly Hold[] {
-    return this.db.all<HoldRow>('SELECT * FROM holds WHERE owner <> ?', owner).map(toHold)
+  abandoned({ owner, underWay }: Survivors): readonly Hold[] {
+    const holds = this.db.all<HoldRow>('SELECT * FROM holds').map(toHold)
+    return holds.filter(hold => hold.owner !== owner || !underWay.has(hold.requestId))
   }
 }

@@ -8,7 +8,8 @@ import type { EmbeddedDatabase } from './database.ts'
 export class LedgerWriter {
   private readonly updateAccount
   private readonly updateKey
-  private readonly putHold
+  private readonly insertHold
+  private readonly updateHold
   private readonly deleteHold
   private readonly renewHolds
   private readonly insertEntry
@@ -20,7 +21,8 @@ export class LedgerWriter {
       'UPDATE accounts SET balance = ?, held = ?, spent = ?, entries = ?, head = ? WHERE id = ?',
     )
     this.updateKey = db.prepare('UPDATE keys SET spent = ?, held = ? WHERE id = ?')
-    this.putHold = db.prepare('INSERT OR REPLACE INTO holds VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)')
+    this.insertHold = db.prepare('INSERT INTO holds VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)')
+    this.updateHold = db.prepare('UPDATE holds SET amount = ?, expires_at = ? WHERE request_id = ?')
     this.deleteHold = db.prepare('DELETE FROM holds WHERE request_id = ?')
     this.renewHolds = db.prepare('UPDATE holds SET expires_at = ? WHERE owner = ?')
     this.insertEntry = db.prepare('INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)')
@@ -38,8 +40,9 @@ export class LedgerWriter {
 
   write(book: Book): void {
     for (const { owner, expiresAt } of book.renewals) this.renewHolds.run(expiresAt, owner)
-    for (const [requestId, hold] of book.holds) {
-      if (hold) this.hold(hold)
+    for (const hold of book.taken.values()) this.hold(hold)
+    for (const [requestId, hold] of book.changed) {
+      if (hold) this.updateHold.run(hold.amount, hold.expiresAt, requestId)
       else this.deleteHold.run(requestId)
     }
     for (const entry of book.entries) this.entry(entry)
@@ -52,7 +55,7 @@ export class LedgerWriter {
   }
 
   private hold({ requestId, accountId, keyId, amount, owner, expiresAt, at, call }: Hold): void {
-    this.putHold.run(
+    this.insertHold.run(
       ...[requestId, accountId, keyId, amount, owner, expiresAt, at],
       ...[call.model, call.channel, call.protocol, call.upstreamProtocol, call.stream ? 1 : 0, call.priceId],
     )
