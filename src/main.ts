@@ -1,38 +1,37 @@
 import { type App, startApp } from './app.ts'
-import { banner } from './cli/banner.ts'
 import { readConfig } from './config/config.ts'
 import { ConfigError } from './config/faults.ts'
 
 /** Environment -> config -> app -> listen; then signals, until one of them ends it. */
-export async function start(): Promise<void> {
-  const app = await startOrExplain()
-  process.stdout.write(banner(app))
+export async function start(env: NodeJS.ProcessEnv, announce: (app: App) => void): Promise<void> {
+  const app = await startOrExplain(env)
   process.on('SIGHUP', () => reload(app))
   process.on('SIGTERM', () => stop(app))
   process.on('SIGINT', () => stop(app))
+  // Last: whoever reads that it runs may tell it to stop.
+  announce(app)
 }
 
-async function startOrExplain(): Promise<App> {
+async function startOrExplain(env: NodeJS.ProcessEnv): Promise<App> {
   try {
-    return await startApp(readConfig(process.env), text => process.stderr.write(text))
+    return await startApp(readConfig(env), text => process.stderr.write(text))
   } catch (error) {
-    process.stderr.write(`duet: cannot start: ${explain(error)}`)
-    process.exit(1)
+    throw new Error(`cannot start: ${explain(error)}`, { cause: error })
   }
 }
 
 function explain(error: unknown): string {
-  if (!(error instanceof ConfigError)) return `${error instanceof Error ? error.message : error}\n`
+  if (!(error instanceof ConfigError)) return error instanceof Error ? error.message : String(error)
   const { faults } = error
-  const list = faults.map(fault => `  - ${fault}\n`).join('')
-  return `the configuration has ${faults.length === 1 ? 'a fault' : `${faults.length} faults`}:\n${list}`
+  const list = faults.map(fault => `\n  - ${fault}`).join('')
+  return `the configuration has ${faults.length === 1 ? 'a fault' : `${faults.length} faults`}:${list}`
 }
 
 async function reload(app: App): Promise<void> {
   try {
     await app.reload()
   } catch (error) {
-    process.stderr.write(`duet: cannot read the configuration again: ${explain(error)}`)
+    process.stderr.write(`duet: cannot read the configuration again: ${explain(error)}\n`)
     process.stderr.write('duet: the last good configuration stays in use\n')
   }
 }

@@ -1,5 +1,6 @@
 import type { App } from '../app.ts'
 import { VERSION } from '../version.ts'
+import { samples } from './samples.ts'
 
 /** What the start prints: addresses always, the first key once, and two lines that work when pasted. */
 export function banner(app: App): string {
@@ -15,10 +16,10 @@ export function banner(app: App): string {
     ...(app.isSandbox
       ? ['', 'No upstream is configured: the built-in sandbox answers. See duet.yaml in the README.']
       : []),
-    ...(firstKey ? ['', 'Try it:', '', ...samples(base, firstKey, sampleModel(app))] : []),
+    ...(firstKey ? ['', 'Try it:', '', ...tryIt(base, firstKey, sampleModel(app))] : []),
     '',
   ]
-  return `${lines.join('\n')}\n`
+  return lines.join('\n')
 }
 
 function sampleModel({ catalog }: App): string {
@@ -26,12 +27,7 @@ function sampleModel({ catalog }: App): string {
   return (models.find(({ recommended }) => recommended) ?? models[0])?.id ?? 'vendor/model'
 }
 
-function samples(base: string, key: string, model: string): string[] {
-  const chat = { model, messages: [{ role: 'user', content: 'Hello' }] }
-  const messages = { model, max_tokens: 200, messages: [{ role: 'user', content: 'Hello' }] }
-  return [
-    `curl ${base}/chat/completions -H 'authorization: Bearer ${key}' -d '${JSON.stringify(chat)}'`,
-    '',
-    `curl ${base}/messages -H 'x-api-key: ${key}' -d '${JSON.stringify(messages)}'`,
-  ]
+function tryIt(base: string, key: string, model: string): string[] {
+  const { chat, messages } = samples({ base, model, quote: text => `'${text}'`, key })
+  return [chat, '', messages]
 }

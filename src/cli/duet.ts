@@ -1,53 +1,38 @@
-import { VERSION } from '../version.ts'
+import { readArguments } from './arguments.ts'
+import { CommandError, EXIT, type ExitCode } from './failure.ts'
+import { type Found, findCommand, NoSuchCommand } from './find-command.ts'
+import { Output } from './output.ts'
+import { mayColour } from './paint.ts'
 
-interface Command {
-  readonly summary: string
-  run(args: readonly string[]): Promise<void>
+/** The words of a command line, from the command to its exit code. */
+async function run(args: readonly string[], env: NodeJS.ProcessEnv): Promise<ExitCode> {
+  const out = new Output({
+    isJson: args.includes('--json'),
+    isQuiet: args.includes('--quiet'),
+    mayColour: mayColour(env),
+  })
+  let found: Found | undefined
+  try {
+    found = findCommand(args)
+    const given = readArguments(found.rest, found.command)
+    if (given) await (await found.command.load())(given, { env, out, clock: Date.now })
+    else out.line((await import('./help.ts')).helpFor(found.name, found.command))
+    return EXIT.ok
+  } catch (error) {
+    return out.fail(error, await helpAfter(error, found))
+  }
 }
 
-const COMMANDS: Readonly<Record<string, Command>> = {
-  start: {
-    summary: 'run the gateway (the default)',
-    run: async () => (await import('../main.ts')).start(),
-  },
-  sandbox: {
-    summary: 'run the sandbox upstream alone: duet sandbox [--port 7071]',
-    run: async args => (await import('./sandbox.ts')).runSandbox(args),
-  },
-  version: {
-    summary: 'print the version',
-    run: async () => console.log(VERSION),
-  },
-  help: {
-    summary: 'print this text',
-    run: async () => console.log(help()),
-  },
+/** Whoever mistyped something sees what can be typed there. */
+async function helpAfter(error: unknown, found: Found | undefined): Promise<string | undefined> {
+  const { generalHelp, helpFor, shortHelpFor } = await import('./help.ts')
+  if (error instanceof NoSuchCommand) {
+    return error.within ? helpFor(error.within.name, error.within.group) : generalHelp()
+  }
+  const isUsage = error instanceof CommandError && error.exit === EXIT.usage
+  return isUsage && found ? shortHelpFor(found.name, found.command) : undefined
 }
 
-const SYNONYMS: Readonly<Record<string, string>> = {
-  '--help': 'help',
-  '-h': 'help',
-  '--version': 'version',
-  '-v': 'version',
-}
-
-function help(): string {
-  const rows = Object.entries(COMMANDS).map(([name, { summary }]) => `  ${name.padEnd(10)}${summary}`)
-  return [
-    'Usage: duet [command]',
-    '',
-    ...rows,
-    '',
-    'Settings come from the environment and duet.yaml; see README.md.',
-  ].join('\n')
-}
-
-const [given = 'start', ...args] = process.argv.slice(2)
-const name = SYNONYMS[given] ?? given
-const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined
-if (command) {
-  await command.run(args)
-} else {
-  console.error(`duet: there is no command "${given}"\n\n${help()}`)
-  process.exitCode = 2
-}
+const code = await run(process.argv.slice(2), process.env)
+// A start that failed half-way leaves parts of a server running; a start that succeeded must go on.
+if (code !== EXIT.ok) process.exit(code)

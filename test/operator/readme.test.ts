@@ -49,9 +49,19 @@ describe('what the README says to paste works', () => {
   test('the lines of the management API', async () => {
     const block = blocks('sh').find(text => text.includes('/api/accounts')) ?? ''
     const out = await run(['sh', '-ec', here(block).replaceAll('curl ', 'curl -sSf ')])
-    expect(out).toContain('"name":"team-a"')
+    expect(out).toContain('"name":"team-b"')
     expect(out).toContain('"key":"sk-duet-')
     expect(out).toContain('"balance":"35.00"')
+  })
+
+  test('the lines of the command line', async () => {
+    const block = blocks('sh').find(text => text.includes('bin/duet accounts')) ?? ''
+    const lines = block.replaceAll('bin/duet', join(ROOT, 'bin/duet'))
+    // Beside the data folder it finds the token by itself; only the port is not the usual one here.
+    const out = await run(['sh', '-ec', `export DUET_URL=${duet.url}\n${lines}`])
+    expect(out).toMatch(/^sk-duet-\S{43}$/m)
+    expect(out).toContain('35.00')
+    expect(out).toContain('everything adds up')
   })
 
   for (const [place, block] of blocks('ts').entries()) {
@@ -84,9 +94,11 @@ test('every page that a document links to is there', async () => {
   expect(missing).toEqual([])
 })
 
-test('every file that the lifecycle names is there', async () => {
-  const text = await Bun.file(join(ROOT, 'docs/lifecycle.md')).text()
-  const named = [...text.matchAll(/`(src\/[\w/.-]+\.ts)`/g)].map(([, path = '']) => path)
-  expect(named.length).toBeGreaterThan(20)
-  for (const path of named) expect(await Bun.file(join(ROOT, path)).exists()).toBe(true)
-})
+for (const page of ['lifecycle', 'ledger']) {
+  test(`every file that docs/${page}.md names is there`, async () => {
+    const text = await Bun.file(join(ROOT, `docs/${page}.md`)).text()
+    const named = [...text.matchAll(/`((?:src|test)\/[\w/.-]+\.ts)`/g)].map(([, path = '']) => path)
+    expect(named.length).toBeGreaterThan(5)
+    for (const path of named) expect(await Bun.file(join(ROOT, path)).exists()).toBe(true)
+  })
+}

@@ -1,0 +1,67 @@
+import type { ChannelTestView, ChannelView, List } from '../admin/contract.ts'
+import { type Api, apiOf, apiPath, UPSTREAM_MS_MAX } from './api.ts'
+import type { Run } from './command.ts'
+import { notFound, unhealthy } from './failure.ts'
+import type { Paint } from './paint.ts'
+import { rows } from './rows.ts'
+import { type Column, clean, indent } from './table.ts'
+
+const COLUMNS: readonly Column<ChannelView>[] = [
+  { title: 'NAME', cell: ({ name }) => name },
+  { title: 'PROTOCOL', cell: ({ protocol }) => protocol },
+  { title: 'BASE URL', cell: ({ base_url }) => base_url },
+  { title: 'MODELS', kind: 'number', cell: ({ models }) => Object.keys(models).length },
+  { title: 'PRIORITY', kind: 'number', cell: ({ priority }) => priority },
+  { title: 'WEIGHT', kind: 'number', cell: ({ weight }) => weight },
+  { title: 'GROUPS', cell: ({ groups }) => groups.join(', ') },
+]
+
+export const list: Run = async (_, context) => {
+  const found = await listChannels(apiOf(context))
+  rows(found, { what: 'channels', id: ({ name }) => name, columns: COLUMNS }, context.out)
+}
+
+export const listChannels = (api: Api): Promise<List<ChannelView>> => api.get<List<ChannelView>>('/channels')
+
+export const test: Run = async (given, context) => {
+  const { out } = context
+  const api = apiOf(context)
+  const [name, model] = [given.maybe('name'), given.maybe('model')]
+  const tests = name === undefined ? await testAll(api, model) : [await testChannel(api, name, model)]
+  out.result({
+    json: name === undefined ? { data: tests, next: null } : tests[0],
+    text: paint => tests.map(test => testText(test, { paint, showsRequests: name !== undefined })).join('\n'),
+  })
+  const failed = tests.filter(({ ok }) => !ok).map(({ channel }) => channel)
+  if (failed.length > 0) throw unhealthy(`not every call was answered: ${failed.join(', ')}`)
+}
+
+async function testAll(api: Api, model: string | undefined): Promise<ChannelTestView[]> {
+  const channels = (await listChannels(api)).data.filter(({ models }) =>
+    model === undefined ? Object.keys(models).length > 0 : Object.hasOwn(models, model),
+  )
+  if (channels.length === 0)
+    throw notFound(model === undefined ? 'no channel serves a model' : `no channel serves ${model}`)
+  return Promise.all(channels.map(({ name }) => testChannel(api, name, model)))
+}
+
+export async function testChannel(api: Api, name: string, model?: string): Promise<ChannelTestView> {
+  const { body } = await api.post<ChannelTestView>(apiPath('channels', name, 'test'), { model }, UPSTREAM_MS_MAX)
+  return body
+}
+
+interface TestLayout {
+  readonly paint: Paint
+  readonly showsRequests: boolean
+}
+
+function testText({ channel, model, ok, attempts }: ChannelTestView, { paint, showsRequests }: TestLayout): string {
+  const lines = attempts.map(({ client, upstream, request, duration_ms, answer, error }) => {
+    const outcome = error ? `${error.code}: ${error.message}` : JSON.stringify(answer)
+    const sent = showsRequests ? `\n${indent(clean(`sent ${JSON.stringify(request)}`))}` : ''
+    return `${mark(!error, paint)} ${client} to ${upstream}, ${duration_ms} ms: ${clean(outcome)}${sent}`
+  })
+  return `${mark(ok, paint)} ${channel} (${model})\n${indent(lines.join('\n'))}`
+}
+
+const mark = (ok: boolean, paint: Paint): string => (ok ? paint.green('✓') : paint.red('✗'))

@@ -1,0 +1,66 @@
+import type { ChannelTestView, List, ModelView } from '../../admin/contract.ts'
+import type { LoadedCatalog } from '../../config/config.ts'
+import type { Api } from '../api.ts'
+import { listChannels, testChannel } from '../channels.ts'
+import { asCommandError } from '../failure.ts'
+import { type Check, failed, ok, warning } from './check.ts'
+import { count } from './configuration.ts'
+
+/** What matters about a model here, whether a server tells it or a file. */
+export interface KnownModel {
+  readonly id: string
+  readonly isPriced: boolean
+  readonly isServed: boolean
+  readonly isRecommended: boolean
+}
+
+export async function modelsOf(api: Api): Promise<KnownModel[]> {
+  const { data } = await api.get<List<ModelView>>('/models')
+  return data.map(({ id, price, channels, recommended }) => ({
+    ...{ id, isPriced: price !== null, isServed: channels.length > 0, isRecommended: recommended },
+  }))
+}
+
+/** Without channels, the sandbox serves them all. */
+export const modelsIn = ({ models, channels }: LoadedCatalog): KnownModel[] =>
+  models.map(({ id, price, recommended }) => ({
+    id,
+    isPriced: price !== undefined,
+    isServed: channels.length === 0 || channels.some(channel => channel.models.has(id)),
+    isRecommended: recommended,
+  }))
+
+/** A model that is listed and refused is a fault; one that no channel serves is not even listed. */
+export function checkModels(models: readonly KnownModel[]): Check {
+  const unpriced = models.filter(({ isPriced, isServed }) => isServed && !isPriced).map(({ id }) => `${id}: no price`)
+  const unserved = models.filter(({ isServed }) => !isServed).map(({ id }) => `${id}: no channel`)
+  if (unpriced.length > 0) {
+    return failed('models', `calls of ${count(unpriced.length, 'model')} are refused`, [...unpriced, ...unserved])
+  }
+  if (unserved.length === models.length) return failed('models', 'no model can be called', unserved)
+  if (unserved.length > 0) return warning('models', `${count(unserved.length, 'model')} cannot be called`, unserved)
+  return ok('models', `${count(models.length, 'model')}, each with a price and a channel`)
+}
+
+export async function checkChannels(api: Api): Promise<Check[]> {
+  const { data } = await listChannels(api)
+  return Promise.all(data.map(({ name, models }) => checkChannel(api, name, Object.keys(models).length)))
+}
+
+async function checkChannel(api: Api, channel: string, models: number): Promise<Check> {
+  const name = `channel ${channel}`
+  if (models === 0) return warning(name, 'serves no model')
+  try {
+    return judge(name, await testChannel(api, channel))
+  } catch (error) {
+    return failed(name, asCommandError(error).message)
+  }
+}
+
+function judge(name: string, { model, attempts }: ChannelTestView): Check {
+  const details = attempts.flatMap(({ client, upstream, error }) =>
+    error ? [`${client} to ${upstream}: ${error.code}: ${error.message}`] : [],
+  )
+  if (details.length > 0) return failed(name, `does not answer for ${model}`, details)
+  return ok(name, `answers for ${model}, to callers of both protocols`)
+}
