@@ -83,13 +83,22 @@ export function readPage(query: URLSearchParams, cursors = /^[\w-]{1,100}$/): Pa
   return { cursor, limit: Math.min(Number(limit ?? PAGE_ROWS), PAGE_ROWS_MAX) }
 }
 
-/** A time of the ISO 8601 kind, with or without its hours. */
+const TIME = /^(\d{4}-\d\d-\d\d)(T\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:?\d\d)?)?$/
+
+/** A time of the ISO 8601 kind, with or without its hours; without a zone it is UTC, as everything here is. */
 export function readTime(query: URLSearchParams, name: string): number | undefined {
   const text = query.get(name)
   if (text === null || text === '') return undefined
-  const isTime = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:?\d\d)?)?$/.test(text)
-  // Without a zone it is UTC, as everything here is.
-  const time = isTime ? Date.parse(/T[^Z+-]*$/.test(text) ? `${text}Z` : text) : Number.NaN
-  if (Number.isNaN(time)) throw unprocessable(`${name}: must be a time such as 2026-12-31T00:00:00Z`, name)
+  const [, day, hours, , , zone] = TIME.exec(text) ?? []
+  const time = Date.parse(hours !== undefined && zone === undefined ? `${text}Z` : text)
+  if (day === undefined || Number.isNaN(time) || !isDay(day)) {
+    throw unprocessable(`${name}: must be a time such as 2026-12-31T00:00:00Z`, name)
+  }
   return time
+}
+
+/** The 30th of February parses, as a day in March. */
+const isDay = (day: string): boolean => {
+  const time = Date.parse(day)
+  return !Number.isNaN(time) && new Date(time).toISOString().startsWith(day)
 }

@@ -3,8 +3,7 @@ import { formatPrice, type Price, TOKEN_CLASSES, type TokenClass } from '../core
 import type { Receipt } from '../core/records.ts'
 import type { Usage } from '../core/usage.ts'
 import { viewEntry } from './accounts.ts'
-import type { BillLineView, ReceiptView } from './contract.ts'
-import { viewTokens } from './usage.ts'
+import type { BillLineView, ReceiptView, TokensView } from './contract.ts'
 
 /** How a bill came about, so that anyone can compute it again. */
 export function viewReceipt({ row, price, entry }: Receipt): ReceiptView {
@@ -24,6 +23,14 @@ export function viewReceipt({ row, price, entry }: Receipt): ReceiptView {
     },
   }
 }
+
+export const viewTokens = (usage: Usage): TokensView => ({
+  input: usage.input,
+  cache_read: usage.cacheRead,
+  cache_write: usage.cacheWrite,
+  output: usage.output,
+  reasoning: usage.reasoning,
+})
 
 const UNKNOWN = { lines: [], sum: '0.00', rounding: '0.00' }
 

@@ -9,12 +9,12 @@ import {
   type SummaryRow,
   type UsageFilter,
 } from '../core/records.ts'
-import { NO_USAGE, type Usage } from '../core/usage.ts'
+import { NO_USAGE } from '../core/usage.ts'
 import { findAccount } from './accounts.ts'
-import type { List, SummaryList, SummaryView, TokensView, UsageReceiptView, UsageView } from './contract.ts'
+import type { List, SummaryList, SummaryView, UsageReceiptView, UsageView } from './contract.ts'
 import { AdminError, notFound, unprocessable } from './failure.ts'
 import { readPage, readTime } from './input.ts'
-import { viewReceipt } from './receipt.ts'
+import { viewReceipt, viewTokens } from './receipt.ts'
 
 export interface UsageDeps {
   readonly directory: Directory
@@ -44,10 +44,10 @@ export async function summarize(query: URLSearchParams, deps: UsageDeps): Promis
   refuseUnknown(query, [...FILTERS, 'by'])
   const by = readDimensions(query.get('by') ?? '')
   const filter = await readFilter(query, deps)
-  const [rows, [total]] = await Promise.all([deps.records.summary(by, filter), deps.records.summary([], filter)])
+  const rows = await deps.records.summary(by, filter, SUMMARY_ROWS_MAX + 1)
+  const [total] = await deps.records.summary([], filter, 1)
   if (rows.length > SUMMARY_ROWS_MAX) {
-    const message = `by: makes ${rows.length} rows, more than ${SUMMARY_ROWS_MAX}; narrow the range or ask for fewer`
-    throw unprocessable(message, 'by')
+    throw unprocessable(`by: makes more than ${SUMMARY_ROWS_MAX} rows; narrow the range, or ask for less`, 'by')
   }
   const { from, to } = filter
   return {
@@ -84,14 +84,6 @@ function readDimensions(text: string): SummaryDimension[] {
   if (wrong === undefined) return names as SummaryDimension[]
   throw unprocessable(`by: ${wrong} is not one of ${SUMMARY_DIMENSIONS.join(', ')}`, 'by')
 }
-
-export const viewTokens = (usage: Usage): TokensView => ({
-  input: usage.input,
-  cache_read: usage.cacheRead,
-  cache_write: usage.cacheWrite,
-  output: usage.output,
-  reasoning: usage.reasoning,
-})
 
 const viewUsage = ({ call, ...row }: UsageRow): UsageView => ({
   request_id: row.requestId,

@@ -34,6 +34,12 @@ export function formatDollars(amount: Nanos): string {
   return `${whole}.${fraction.replace(/0{1,7}$/, '')}`
 }
 
+const NANOS_PER_MICRO = 1_000n
+
+/** To whole micro-dollars, for an amount that must suffice when it is shown with six decimals. */
+export const roundedUp = (amount: Nanos): Nanos =>
+  nanos(((amount + NANOS_PER_MICRO - 1n) / NANOS_PER_MICRO) * NANOS_PER_MICRO)
+
 /** Six decimals, rounded towards zero: the form of the amounts in quota messages. */
 export function formatMicroDollars(amount: Nanos): string {
   const [whole, fraction] = digits(amount)

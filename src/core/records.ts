@@ -47,7 +47,7 @@ export interface Records {
   /** Newest first. */
   usage(filter: UsageFilter & PageRequest): Promise<Page<UsageRow>>
   receipt(requestId: string): Promise<Receipt | undefined>
-  summary(by: readonly SummaryDimension[], filter: UsageFilter): Promise<readonly SummaryRow[]>
+  summary(by: readonly SummaryDimension[], filter: UsageFilter, rowsMax: number): Promise<readonly SummaryRow[]>
   /** Newest first. */
   entries(accountId: string, page: PageRequest): Promise<Page<Entry>>
 }
@@ -102,12 +102,8 @@ export interface UsageSums {
 
 /** Reads what there is in slices that are consistent in themselves, while the ledger goes on. */
 export interface Audit {
-  size(): Promise<{
-    readonly accounts: number
-    readonly entries: number
-    readonly usage: number
-    readonly holds: number
-  }>
+  /** How many entries and usage records there are to check, and how many holds are open. */
+  size(): Promise<{ readonly rows: number; readonly holds: number }>
   accountIds(): Promise<readonly string[]>
   entriesAfter(accountId: string, seq: number, limit: number): Promise<EntriesSlice>
   usageAfter(id: number, limit: number): Promise<UsageSlice>

@@ -52,12 +52,11 @@ export class Meter {
     return used <= this.coveredTokens
   }
 
-  /** Waits for the next window; false if there is no money for it. */
+  /** Waits for the next window, or for as many as one frame has filled; false if there is no money for them. */
   async extend(seen: Seen): Promise<boolean> {
-    await this.asking
-    if (this.covers(seen)) return true
-    // It may have been refused a while ago, and money may have come since.
-    await this.ask()
+    // Asked again even if it was refused a while ago: money may have come since.
+    do await this.ask()
+    while (!this.covers(seen) && !this.wasRefused)
     return this.covers(seen)
   }
 

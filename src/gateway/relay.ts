@@ -2,7 +2,9 @@ import type { Ask } from '../core/ask.ts'
 import type { Channel, Model } from '../core/catalog.ts'
 import { asGatewayError, GatewayError } from '../core/failure.ts'
 import { newHex } from '../core/ids.ts'
+import type { Ending } from '../core/ledger.ts'
 import { formatDollars } from '../core/money.ts'
+import type { Seen } from '../core/seen.ts'
 import { count, countPrompt } from '../metering/count.ts'
 import { asAnswerFailure } from '../protocol/answer.ts'
 import { droppedNames } from '../protocol/names.ts'
@@ -13,11 +15,12 @@ import { callChannel, concealer, targetOf } from './channel.ts'
 import type { Flight } from './flights.ts'
 import type { Meter } from './meter.ts'
 import type { Pair } from './pair.ts'
+import type { Limits } from './reserve.ts'
 import type { Call, Reply } from './serve.ts'
 import type { Charged, Settlement } from './settlement.ts'
 import { WatchedStream } from './watch.ts'
 
-export interface Relay {
+export interface Relay extends Pick<Limits, 'maxTokens' | 'isShort'> {
   readonly call: Call
   readonly ask: Ask
   readonly model: Model
@@ -27,10 +30,6 @@ export interface Relay {
   readonly meter: Meter
   readonly flight: Flight
   readonly promptEstimate: number
-  /** The limit to send upstream: the caller's, or what the hold pays for. */
-  readonly maxTokens: number | undefined
-  /** There was less money than the call may cost: if it ends at its limit, then at ours. */
-  readonly isShort: boolean
 }
 
 /** Asks the upstream and answers the caller. Whatever happens, the settlement has been told when this is over. */
@@ -78,13 +77,17 @@ function replyHeaders(channel: Channel, dropped: readonly string[]): Record<stri
 }
 
 async function whole(relay: Relay, upstream: UpstreamReply, headers: Record<string, string>): Promise<Reply> {
-  const { pair, settlement, promptEstimate, isShort } = relay
+  const { pair, settlement, promptEstimate } = relay
   const answer = pair.body(await upstream.text(), viewOf(relay))
   settlement.firstByte()
-  const { reason } = answer.seen
-  const ending = isShort && reason === 'length' ? 'funds' : reason
+  const ending = endingOf(answer.seen, relay)
   const charged = await settlement.charge(count(answer.seen, promptEstimate), { ending })
   return { headers: { ...headers, ...moneyHeaders(charged) }, body: answer.render(charged.bill) }
+}
+
+/** An answer that reached a limit which only the money had set ended for want of money. */
+function endingOf({ reason }: Seen, { isShort }: Pick<Limits, 'isShort'>): Ending | undefined {
+  return isShort && reason === 'length' ? 'funds' : reason
 }
 
 function moneyHeaders({ bill, balance, keyRemaining }: Charged): Record<string, string> {
@@ -110,6 +113,7 @@ async function streamed(relay: Relay, upstream: UpstreamReply, headers: Record<s
     promptEstimate,
     cut: flight.abort.signal,
     conceal: concealer(relay.model, relay.channel),
+    endingOf: seen => endingOf(seen, relay),
   })
   return { headers, body: await watched.open(), ended: settlement.ended }
 }

@@ -13,10 +13,17 @@ const WORTHWHILE_TOKENS = 1_024
 export interface Reserve {
   readonly most: Nanos
   readonly least: Nanos
-  /** All the output that the caller may get, of all answers that were asked for. */
-  readonly limitTokens: number
-  /** The limit to send upstream, given what was really held. */
-  maxTokens(held: Nanos): number | undefined
+  /** How far the answer may go, given what was really held. */
+  limits(held: Nanos): Limits
+}
+
+export interface Limits {
+  /** The limit to send upstream: the caller's, or what the hold pays for. */
+  readonly maxTokens: number | undefined
+  /** All the output that can come then, of all answers that were asked for. */
+  readonly outputTokens: number
+  /** There was less money than the call may cost: if it ends at its limit, then at ours. */
+  readonly isShort: boolean
 }
 
 export interface Reservation {
@@ -34,10 +41,10 @@ export function reserve({ ask, model, price, promptEstimate }: Reservation): Res
   return {
     most,
     least: priceOf(Math.min(window, WORTHWHILE_TOKENS)),
-    limitTokens: limit * ask.choices,
-    maxTokens: held => {
-      if (held >= most) return ask.maxTokens
-      return Math.max(1, Math.floor(affordableOutput(held, priceOf(0), price) / ask.choices))
+    limits: held => {
+      if (held >= most) return { maxTokens: ask.maxTokens, outputTokens: limit * ask.choices, isShort: false }
+      const maxTokens = Math.max(1, Math.floor(affordableOutput(held, priceOf(0), price) / ask.choices))
+      return { maxTokens, outputTokens: maxTokens * ask.choices, isShort: true }
     },
   }
 }

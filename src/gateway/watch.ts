@@ -1,5 +1,6 @@
 import { asGatewayError, type Failure, GatewayError } from '../core/failure.ts'
 import type { Ending } from '../core/ledger.ts'
+import type { Seen } from '../core/seen.ts'
 import { type Counted, count } from '../metering/count.ts'
 import { asAnswerFailure } from '../protocol/answer.ts'
 import type { AnswerStream, Protocol } from '../protocol/protocol.ts'
@@ -20,6 +21,7 @@ export interface Watched {
   readonly cut: AbortSignal
   /** Takes what only the upstream knows out of a failure. */
   readonly conceal: (failure: Failure) => Failure
+  readonly endingOf: (seen: Seen) => Ending | undefined
 }
 
 /** Proxies and agents give up on a silent connection; this is well below the shortest limit in use. */
@@ -146,9 +148,9 @@ export class WatchedStream {
   }
 
   private async finish(): Promise<string> {
-    const { answer, upstream } = this.parts
+    const { answer, upstream, promptEstimate, endingOf } = this.parts
     upstream.release()
-    return this.close(count(answer.seen, this.parts.promptEstimate), answer.seen.reason)
+    return this.close(count(answer.seen, promptEstimate), endingOf(answer.seen))
   }
 
   /** The money is used up: the answer ends here, as one that has reached its limit. */

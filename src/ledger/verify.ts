@@ -40,7 +40,7 @@ export async function verify(audit: Audit, report: (progress: Progress) => void 
   const size = await audit.size()
   const found = { accounts: 0, entries: 0, charges: 0, unpriced: 0, usage: 0, balance: ZERO }
   const heads = new Map<string, string>()
-  const progress = () => report({ checked: found.entries + found.usage, total: size.entries + size.usage })
+  const progress = () => report({ checked: found.entries + found.usage, total: size.rows })
   const result = (problem?: Problem): Verification => ({ ...found, heads, openHolds: size.holds, problem })
 
   for (const id of await audit.accountIds()) {

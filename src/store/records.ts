@@ -46,14 +46,15 @@ export class SqliteRecords implements Records {
     return { row: toUsage(row), price: price && toPrice(price), entry: entry && toEntry(entry) }
   }
 
-  async summary(by: readonly SummaryDimension[], filter: UsageFilter): Promise<readonly SummaryRow[]> {
+  async summary(by: readonly SummaryDimension[], filter: UsageFilter, rowsMax: number): Promise<SummaryRow[]> {
     const { sql, values } = hoursWhere(filter)
     const columns = by.map(dimension => `${COLUMNS[dimension]} AS "${dimension}"`)
     const rows = this.db.all<SumsRow>(
       `SELECT ${[...columns, SUMS].join(', ')} FROM usage_hours WHERE ${sql}
        ${by.length > 0 ? `GROUP BY ${by.map((_, place) => place + 1).join(', ')}` : 'HAVING requests > 0'}
-       ORDER BY ${[...by.filter(isTime).map(name => `"${name}"`), 'cost DESC', 'requests DESC'].join(', ')}`,
+       ORDER BY ${[...by.filter(isTime).map(name => `"${name}"`), 'cost DESC', 'requests DESC'].join(', ')} LIMIT ?`,
       ...values,
+      rowsMax,
     )
     return rows.map(row => toSummary(row, by))
   }
