@@ -26,7 +26,8 @@ export interface App {
   readonly isSandbox: boolean
   /** Reads models and channels again; a faulty file is refused whole and the last good one stays. */
   reload(): Promise<void>
-  stop(): Promise<void>
+  /** False if something could not be written. */
+  stop(): Promise<boolean>
 }
 
 const DRAIN_MS_MAX = 30_000
@@ -82,10 +83,14 @@ export async function startApp(config: Config, write: (text: string) => void): P
     async stop() {
       await listening.drain(DRAIN_MS_MAX, () => flights.cut())
       clearInterval(tending)
-      await ledger.drain()
-      await directory.keepLastUsed()
+      const unwritten = await ledger.drain()
+      await directory.keepLastUsed().catch(error => log.error('the last use of keys is lost', { error }))
       await sandbox.stop()
       store.close()
+      // Their holds stay: the next start releases them as interrupted.
+      if (unwritten > 0) log.error('settlements could not be written', { settlements: unwritten })
+      log.flush()
+      return unwritten === 0
     },
   }
 }

@@ -41,6 +41,5 @@ let stopping = false
 async function stop(app: App): Promise<void> {
   if (stopping) return
   stopping = true
-  await app.stop()
-  process.exit(0)
+  process.exit((await app.stop()) ? 0 : 1)
 }

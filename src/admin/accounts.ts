@@ -8,7 +8,7 @@ import type { AccountView, DepositView, EntryView, List } from './contract.ts'
 import { conflict, notFound, unprocessable } from './failure.ts'
 import { ADJUSTMENT, NEW_ACCOUNT, read, readPage, TOP_UP } from './input.ts'
 
-/** A billion dollars: sums stay far from the limits of a 64-bit column. */
+/** A billion dollars, either way: sums stay far from the limits of a 64-bit column. */
 const BALANCE_MAX = dollars(1_000_000_000)
 
 export interface AccountsDeps {
@@ -61,14 +61,15 @@ async function deposit(
   { directory, ledger, clock }: AccountsDeps,
 ): Promise<Deposited> {
   const account = await findAccount(id, directory)
-  if (account.balance + amount > BALANCE_MAX) throw unprocessable('amount: the balance would be too large', 'amount')
+  const after = account.balance + amount
+  if (after > BALANCE_MAX || after < -BALANCE_MAX) throw unprocessable('amount: makes the balance too large', 'amount')
   const outcome = await ledger.deposit({
     ...{ kind, accountId: account.id, amount, note: note ?? undefined },
     ...{ source: source ?? `auto-${newHex(10)}`, at: clock() },
   })
   if (!outcome) throw notFound(`account ${id}`)
-  const after = viewAccount(await findAccount(account.id, directory))
-  return { applied: outcome.applied, entry: { ...viewEntry(outcome.entry), account: after } }
+  const view = viewAccount(await findAccount(account.id, directory))
+  return { applied: outcome.applied, entry: { ...viewEntry(outcome.entry), account: view } }
 }
 
 export async function listEntries(

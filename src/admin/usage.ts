@@ -1,15 +1,16 @@
 import type { Directory } from '../core/directory.ts'
 import type { UsageRow } from '../core/ledger.ts'
-import { formatDollars, nanos } from '../core/money.ts'
-import type { Records } from '../core/records.ts'
+import { formatDollars } from '../core/money.ts'
 import {
+  addSums,
+  NO_SUMS,
+  type Records,
   SUMMARY_DIMENSIONS,
   SUMMARY_MS,
   type SummaryDimension,
   type SummaryRow,
   type UsageFilter,
 } from '../core/records.ts'
-import { NO_USAGE } from '../core/usage.ts'
 import { findAccount } from './accounts.ts'
 import type { List, SummaryList, SummaryView, UsageReceiptView, UsageView } from './contract.ts'
 import { AdminError, notFound, unprocessable } from './failure.ts'
@@ -44,8 +45,7 @@ export async function summarize(query: URLSearchParams, deps: UsageDeps): Promis
   refuseUnknown(query, [...FILTERS, 'by'])
   const by = readDimensions(query.get('by') ?? '')
   const filter = await readFilter(query, deps)
-  const rows = await deps.records.summary(by, filter, SUMMARY_ROWS_MAX + 1)
-  const [total] = await deps.records.summary([], filter, 1)
+  const rows = await deps.records.summary(by, filter, SUMMARY_ROWS_MAX)
   if (rows.length > SUMMARY_ROWS_MAX) {
     throw unprocessable(`by: makes more than ${SUMMARY_ROWS_MAX} rows; narrow the range, or ask for less`, 'by')
   }
@@ -55,7 +55,11 @@ export async function summarize(query: URLSearchParams, deps: UsageDeps): Promis
     next: null,
     from: from === undefined ? null : isoTime(Math.floor(from / SUMMARY_MS) * SUMMARY_MS),
     to: to === undefined ? null : isoTime(Math.ceil(to / SUMMARY_MS) * SUMMARY_MS),
-    total: viewSummary(total ?? { by: {}, requests: 0, errors: 0, usage: NO_USAGE, cost: nanos(0n) }),
+    total: viewSummary({
+      by: {},
+      errors: rows.reduce((sum, { errors }) => sum + errors, 0),
+      ...rows.reduce(addSums, NO_SUMS),
+    }),
   }
 }
 

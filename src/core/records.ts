@@ -1,8 +1,8 @@
 import type { Page, PageRequest } from './directory.ts'
-import type { Entry, UsageRow } from './ledger.ts'
-import type { Nanos } from './money.ts'
+import type { ChargeInputs, Entry, UsageRow } from './ledger.ts'
+import { type Nanos, nanos, ZERO } from './money.ts'
 import type { PriceVersion } from './price.ts'
-import type { Usage } from './usage.ts'
+import { addUsage, NO_USAGE, type Usage } from './usage.ts'
 
 /** What was used and paid, as operators ask for it. */
 
@@ -34,19 +34,31 @@ export type SummaryDimension = (typeof SUMMARY_DIMENSIONS)[number]
 /** Sums are kept by the hour, so a range is widened to whole hours. */
 export const SUMMARY_MS = 3_600_000
 
-export interface SummaryRow {
-  /** The value of each dimension that was asked for; `day` and `hour` are times of their beginning. */
-  readonly by: Partial<Record<SummaryDimension, string | number>>
+export interface UsageSums {
   readonly requests: number
-  readonly errors: number
   readonly usage: Usage
   readonly cost: Nanos
+}
+
+export const NO_SUMS: UsageSums = { requests: 0, usage: NO_USAGE, cost: ZERO }
+
+export const addSums = (a: UsageSums, b: UsageSums): UsageSums => ({
+  requests: a.requests + b.requests,
+  usage: addUsage(a.usage, b.usage),
+  cost: nanos(a.cost + b.cost),
+})
+
+export interface SummaryRow extends UsageSums {
+  /** The value of each dimension that was asked for; `day` and `hour` are times of their beginning. */
+  readonly by: Partial<Record<SummaryDimension, string | number>>
+  readonly errors: number
 }
 
 export interface Records {
   /** Newest first. */
   usage(filter: UsageFilter & PageRequest): Promise<Page<UsageRow>>
   receipt(requestId: string): Promise<Receipt | undefined>
+  /** Stops at more than `rowsMax` rows. */
   summary(by: readonly SummaryDimension[], filter: UsageFilter, rowsMax: number): Promise<readonly SummaryRow[]>
   /** Newest first. */
   entries(accountId: string, page: PageRequest): Promise<Page<Entry>>
@@ -84,20 +96,21 @@ export interface AuditedUsage {
   readonly id: number
   readonly row: UsageRow
   readonly price: PriceVersion | undefined
-  /** The amount of the entry that charged it, undefined where there is none. */
-  readonly charged: Nanos | undefined
+  /** The entry that charged it; undefined where there is none. */
+  readonly charge: Charge | undefined
+}
+
+export interface Charge {
+  readonly amount: Nanos
+  /** Undefined for charges from before prices had versions. */
+  readonly usage: ChargeInputs['usage'] | undefined
 }
 
 /** Some usage records in the order they were written; with the last of them come the sums kept by the hour. */
 export interface UsageSlice {
   readonly rows: readonly AuditedUsage[]
+  /** By account. */
   readonly sums: ReadonlyMap<string, UsageSums> | undefined
-}
-
-/** Of one account. */
-export interface UsageSums {
-  readonly requests: number
-  readonly cost: Nanos
 }
 
 /** Reads what there is in slices that are consistent in themselves, while the ledger goes on. */

@@ -6,6 +6,7 @@ export class Seen {
   /** The upstream's own counters, the latest it gave. Until `reported`, they may lag behind what was relayed. */
   usage: Usage | undefined
   reported = false
+  private hasCounters = false
   reason: FinishReason | undefined
   /** Length of all text, reasoning and arguments, in UTF-16 units and in UTF-8 bytes: the measure of the estimate. */
   characters = 0
@@ -21,12 +22,18 @@ export class Seen {
     if (event.type === 'start') this.usage = event.usage
     if (event.type !== 'finish') return
     this.reason = event.reason
-    if (event.usage) this.report(event.usage)
+    if (event.usage) this.count(event.usage, true)
   }
 
-  /** Counters are cumulative in both dialects: overwritten, never added. */
-  report(usage: Usage): void {
+  /** Counters are cumulative in both dialects: overwritten, never added. With the answer's end they are the last word. */
+  count(usage: Usage, isComplete: boolean): void {
     this.usage = usage
-    this.reported = true
+    this.hasCounters = true
+    this.reported ||= isComplete
+  }
+
+  /** The upstream has ended as it should: what it counted last is what it counted. */
+  conclude(): void {
+    this.reported ||= this.hasCounters
   }
 }

@@ -12,6 +12,14 @@ export type UsageSource = 'upstream' | 'counted' | 'estimated'
 
 export const NO_USAGE: Usage = { input: 0, cacheRead: 0, cacheWrite: 0, output: 0, reasoning: 0 }
 
+export const addUsage = (a: Usage, b: Usage): Usage => ({
+  input: a.input + b.input,
+  cacheRead: a.cacheRead + b.cacheRead,
+  cacheWrite: a.cacheWrite + b.cacheWrite,
+  output: a.output + b.output,
+  reasoning: a.reasoning + b.reasoning,
+})
+
 /** All tokens that were read, cached or not: what chat calls `prompt_tokens`. */
 export const promptTokens = (usage: Usage): number => usage.input + usage.cacheRead + usage.cacheWrite
 

@@ -13,12 +13,16 @@ export interface Metered {
   readonly promptEstimate: number
   /** What was held when the call began. */
   readonly held: Nanos
-  /** Nothing beyond this is held: upstream stops there, and reasoning beyond it is charged all the same. */
+  /** All that the caller asked for. Once this much is held, more is held only if it comes. */
   readonly limitTokens: number
 }
 
 /** The next window is asked for when this much of the last one is left. */
 const AHEAD_TOKENS = STREAM_WINDOW_TOKENS / 2
+/** Beyond what was asked for, money is taken in small pieces. */
+const BEYOND_TOKENS = 256
+/** Where all that was asked for is held, upstream counts to its limit better than we do: our count may be twice its own. */
+const TRUST = 2
 
 /** Keeps a stream within the money that is held for it: the next window is held ahead of need, as tokens flow. */
 export class Meter {
@@ -46,8 +50,8 @@ export class Meter {
   covers(seen: Seen): boolean {
     if (seen.usage !== this.reported) this.recount(seen)
     const { limitTokens } = this.metered
-    if (this.coveredTokens >= limitTokens) return true
     const used = Math.max(estimateTokens(seen), seen.usage?.output ?? 0)
+    if (this.coveredTokens >= limitTokens) return used <= this.coveredTokens * TRUST
     if (this.coveredTokens - used < AHEAD_TOKENS && !this.wasRefused) this.ask()
     return used <= this.coveredTokens
   }
@@ -75,7 +79,7 @@ export class Meter {
   private async requestWindow(): Promise<void> {
     const { requestId, price, limitTokens } = this.metered
     const priceOf = (output: number) => cost({ ...NO_USAGE, output }, price)
-    const wanted = Math.min(STREAM_WINDOW_TOKENS, limitTokens - this.coveredTokens)
+    const wanted = Math.min(STREAM_WINDOW_TOKENS, Math.max(limitTokens - this.coveredTokens, BEYOND_TOKENS))
     try {
       const held = await this.ledger.extend({ requestId, most: priceOf(wanted), least: priceOf(1) })
       this.wasRefused = held === undefined

@@ -20,7 +20,7 @@ import type { Call, Reply } from './serve.ts'
 import type { Charged, Settlement } from './settlement.ts'
 import { WatchedStream } from './watch.ts'
 
-export interface Relay extends Pick<Limits, 'maxTokens' | 'isShort'> {
+export interface Relay extends Limits {
   readonly call: Call
   readonly ask: Ask
   readonly model: Model

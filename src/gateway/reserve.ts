@@ -13,6 +13,8 @@ const WORTHWHILE_TOKENS = 1_024
 export interface Reserve {
   readonly most: Nanos
   readonly least: Nanos
+  /** All the output that the caller may get, of all answers that were asked for. */
+  readonly limitTokens: number
   /** How far the answer may go, given what was really held. */
   limits(held: Nanos): Limits
 }
@@ -20,8 +22,6 @@ export interface Reserve {
 export interface Limits {
   /** The limit to send upstream: the caller's, or what the hold pays for. */
   readonly maxTokens: number | undefined
-  /** All the output that can come then, of all answers that were asked for. */
-  readonly outputTokens: number
   /** There was less money than the call may cost: if it ends at its limit, then at ours. */
   readonly isShort: boolean
 }
@@ -41,10 +41,11 @@ export function reserve({ ask, model, price, promptEstimate }: Reservation): Res
   return {
     most,
     least: priceOf(Math.min(window, WORTHWHILE_TOKENS)),
+    limitTokens: limit * ask.choices,
     limits: held => {
-      if (held >= most) return { maxTokens: ask.maxTokens, outputTokens: limit * ask.choices, isShort: false }
+      if (held >= most) return { maxTokens: ask.maxTokens, isShort: false }
       const maxTokens = Math.max(1, Math.floor(affordableOutput(held, priceOf(0), price) / ask.choices))
-      return { maxTokens, outputTokens: maxTokens * ask.choices, isShort: true }
+      return { maxTokens, isShort: true }
     },
   }
 }

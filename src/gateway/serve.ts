@@ -62,7 +62,7 @@ export async function serve(call: Call, protocol: Protocol, gateway: Gateway): P
 
   const price = catalog.priceOf(model)
   const promptEstimate = estimatePrompt(ask)
-  const { most, least, limits } = reserve({ ask, model, price, promptEstimate })
+  const { most, least, limitTokens, limits } = reserve({ ask, model, price, promptEstimate })
   const { requestId, startedAt } = call
   const opening: Opening = {
     requestId,
@@ -77,9 +77,8 @@ export async function serve(call: Call, protocol: Protocol, gateway: Gateway): P
   const flight = gateway.flights.begin(call.signal)
   const settlement = new Settlement(opening, gateway)
   settlement.ended.then(flight.end)
-  const { outputTokens, ...limit } = limits(held)
-  const meter = new Meter({ requestId, price, promptEstimate, held, limitTokens: outputTokens }, gateway.ledger)
-  return relay({ call, flight, ask, model, channel, pair, settlement, meter, promptEstimate, ...limit })
+  const meter = new Meter({ requestId, price, promptEstimate, held, limitTokens }, gateway.ledger)
+  return relay({ call, flight, ask, model, channel, pair, settlement, meter, promptEstimate, ...limits(held) })
 }
 
 const describe = (ask: Ask, channel: Channel, price: PriceVersion): HeldCall => ({

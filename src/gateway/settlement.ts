@@ -32,6 +32,7 @@ export class Settlement {
   readonly ended: Promise<GatewayError | undefined>
   private readonly end: (failure: GatewayError | undefined) => void
   private firstByteMs: number | undefined
+  private isUnderWay = false
   private settled: Promise<Charged> | undefined
 
   constructor(opening: Opening, { ledger, clock }: SettlementDeps) {
@@ -43,8 +44,14 @@ export class Settlement {
     this.end = resolve
   }
 
+  /** The answer has begun to come. */
   firstByte(): void {
     this.firstByteMs ??= this.elapsed()
+  }
+
+  /** The answer has begun to go out. */
+  underWay(): void {
+    this.isUnderWay = true
   }
 
   /** Charges what was counted. */
@@ -77,22 +84,22 @@ export class Settlement {
       const settled = await this.ledger.settle(closing)
       return { ...settled, bill: { usage: counted.usage, cost: formatDollars(settled.cost) } }
     } catch (error) {
-      this.ledger.settleLater(undelivered(closing, asGatewayError(error)))
+      this.ledger.settleLater(this.undelivered(closing, asGatewayError(error)))
       throw error
     }
+  }
+
+  /**
+   * The end of an answer leaves only after its settlement, so an answer that could not be settled was not delivered: of a
+   * stream under way, all but its end was; of every other answer, nothing.
+   */
+  private undelivered(closing: Closing, { failure }: GatewayError): Closing {
+    if (closing.status !== 'ok') return closing
+    const failed = { ...closing, status: wireOf(failure).code, ending: undefined }
+    return this.isUnderWay ? failed : { ...failed, ...NOTHING }
   }
 
   private elapsed(): number {
     return this.clock() - this.opening.startedAt
   }
-}
-
-/**
- * The end of an answer leaves only after its settlement, so an answer that could not be settled was not delivered: of a
- * stream, all but its end was; of a whole answer, nothing.
- */
-function undelivered(closing: Closing, { failure }: GatewayError): Closing {
-  if (closing.status !== 'ok') return closing
-  const failed = { ...closing, status: wireOf(failure).code, ending: undefined }
-  return closing.call.stream ? failed : { ...failed, ...NOTHING }
 }

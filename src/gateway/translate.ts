@@ -53,6 +53,7 @@ class TranslatedStream implements AnswerStream {
   push(frame: Frame): string {
     const text = this.encode(this.decoder.push(frame))
     this.seen.usage = this.decoder.usage ?? this.seen.usage
+    this.seen.reported ||= this.decoder.isReported
     return text
   }
 

@@ -54,6 +54,7 @@ export class WatchedStream {
   async open(): Promise<ReadableStream<Uint8Array>> {
     const first = await this.next()
     this.parts.settlement.firstByte()
+    this.parts.settlement.underWay()
     // A caller may leave when nobody reads: before the answer is on its way, or while it waits to be fetched.
     this.parts.cut.addEventListener('abort', () => this.cut(), { once: true })
     return new ReadableStream<Uint8Array>(
@@ -163,6 +164,7 @@ export class WatchedStream {
 
   private async close(counted: Counted, ending: Ending | undefined): Promise<string> {
     const { answer, settlement } = this.parts
+    settlement.firstByte()
     const { bill } = await settlement.charge(counted, { ending })
     this.ended = true
     return answer.close(bill)

@@ -112,10 +112,11 @@ export class Ledger {
     return this.recover()
   }
 
-  /** Resolves when everything that was submitted is committed. */
-  async drain(): Promise<void> {
+  /** Resolves when everything that was submitted is committed; returns how many settlements cannot be. */
+  async drain(): Promise<number> {
     while (this.running) await this.running
     await this.writeOverdue()
+    return this.overdue.length
   }
 
   private leaseEnd(): number {

@@ -1,8 +1,8 @@
 import { CHAIN_START, chainHash } from '../core/chain.ts'
-import type { Entry } from '../core/ledger.ts'
+import type { ChargeInputs, Entry } from '../core/ledger.ts'
 import { formatDollars, type Nanos, nanos, ZERO } from '../core/money.ts'
-import { cost } from '../core/price.ts'
-import type { AccountClaims, Audit, AuditedUsage, UsageSums } from '../core/records.ts'
+import { cost, TOKEN_CLASSES } from '../core/price.ts'
+import { type AccountClaims, type Audit, type AuditedUsage, addSums, NO_SUMS, type UsageSums } from '../core/records.ts'
 import { NO_USAGE } from '../core/usage.ts'
 
 /** The first row that does not fit: what it says, and what everything else says it should. */
@@ -137,6 +137,10 @@ class AccountChain {
           wrongKey('the amount spent is not the sum of its charges', this.spentByKey.get(key.id) ?? ZERO, key.spent) ??
           wrongKey('the amount held is not the sum of its holds', key.heldInRows, key.held)
         )
+      }) ??
+      first([...this.spentByKey], ([id, amount]) => {
+        const isThere = claims.keys.some(key => key.id === id)
+        return isThere ? undefined : differs('keys', id)('the key of these charges is not there', amount, ZERO)
       })
     )
   }
@@ -156,29 +160,36 @@ class AccountChain {
 
 /** All records of requests, against what was charged for them and against the sums kept by the hour. */
 class UsageTotals {
-  private readonly sums = new Map<string, { requests: number; cost: Nanos }>()
+  private readonly sums = new Map<string, UsageSums>()
 
-  add({ row, price, charged }: AuditedUsage): Problem | undefined {
+  add({ row, price, charge }: AuditedUsage): Problem | undefined {
     const wrong = differs('usage', row.requestId)
-    const sums = this.sums.get(row.accountId) ?? { requests: 0, cost: ZERO }
-    this.sums.set(row.accountId, { requests: sums.requests + 1, cost: nanos(sums.cost + row.cost) })
+    const sums = this.sums.get(row.accountId) ?? NO_SUMS
+    this.sums.set(row.accountId, addSums(sums, { requests: 1, usage: row.usage, cost: row.cost }))
     return (
       (price && wrong('tokens and price do not make this cost', cost(row.usage, price), row.cost)) ??
-      wrong('the cost is not what was charged', charged ?? ZERO, row.cost)
+      wrong('the cost is not what was charged', charge?.amount ?? ZERO, row.cost) ??
+      (charge?.usage && wrong('the tokens are not those charged', sayTokens(charge.usage), sayTokens(row.usage)))
     )
   }
 
   compare(kept: ReadonlyMap<string, UsageSums>): Problem | undefined {
     return first([...new Set([...this.sums.keys(), ...kept.keys()])].sort(), id => {
       const wrong = differs('usage_hours', id)
-      const [counted, claimed] = [this.sums.get(id), kept.get(id)]
+      const [counted, claimed] = [this.sums.get(id) ?? NO_SUMS, kept.get(id) ?? NO_SUMS]
       return (
-        wrong('the number of requests is not that of the records', counted?.requests ?? 0, claimed?.requests ?? 0) ??
-        wrong('the cost is not the sum of the records', counted?.cost ?? ZERO, claimed?.cost ?? ZERO)
+        wrong('the number of requests is not that of the records', counted.requests, claimed.requests) ??
+        wrong('the cost is not the sum of the records', counted.cost, claimed.cost) ??
+        wrong('the tokens are not the sum of the records', saySums(counted), saySums(claimed))
       )
     })
   }
 }
+
+const sayTokens = (usage: ChargeInputs['usage']): string =>
+  TOKEN_CLASSES.map(name => `${usage[name]} ${name}`).join(', ')
+
+const saySums = ({ usage }: UsageSums): string => `${sayTokens(usage)}, ${usage.reasoning} reasoning`
 
 type Said = string | number | Nanos
 

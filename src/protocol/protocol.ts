@@ -71,6 +71,8 @@ export interface StreamDecoder {
   readonly isComplete: boolean
   /** The latest counters the upstream gave; until the finish they may lag behind. */
   readonly usage: Usage | undefined
+  /** They came with the reason of the end, or after it: they are the last word. */
+  readonly isReported: boolean
   push(frame: Frame): readonly TurnEvent[]
   end(): readonly TurnEvent[]
 }

@@ -1,14 +1,17 @@
 import { nanos } from '../core/money.ts'
-import type { AccountClaims, Audit, EntriesSlice, UsageSlice, UsageSums } from '../core/records.ts'
+import type { AccountClaims, Audit, Charge, EntriesSlice, UsageSlice, UsageSums } from '../core/records.ts'
 import type { EmbeddedDatabase } from './database.ts'
 import {
   type AccountRow,
   ENTRIES_WITH_PRICES,
   type EntryRow,
+  HOUR_SUMS,
+  type HourSumsRow,
   type KeyRow,
   type PriceRow,
   toEntry,
   toPrice,
+  toSums,
   toUsage,
   type UsageTableRow,
 } from './rows.ts'
@@ -48,8 +51,10 @@ export class SqliteAudit implements Audit {
   }
 
   async usageAfter(id: number, limit: number): Promise<UsageSlice> {
-    const rows = this.db.all<UsageTableRow & { charged: bigint | null }>(
-      `SELECT u.*, e.amount AS charged FROM usage u
+    const rows = this.db.all<UsageTableRow & ChargeColumns>(
+      `SELECT u.*, -e.amount AS charged, e.price_id AS charged_price, e.input AS charged_input,
+              e.cache_read AS charged_cache_read, e.cache_write AS charged_cache_write, e.output AS charged_output
+       FROM usage u
        LEFT JOIN entries e ON e.account_id = u.account_id AND e.kind = 'charge' AND e.source = u.request_id
        WHERE u.id > ? ORDER BY u.id LIMIT ?`,
       id,
@@ -61,7 +66,7 @@ export class SqliteAudit implements Audit {
         id: Number(row.id),
         row: toUsage(row),
         price: row.price_id === null ? undefined : prices.get(row.price_id),
-        charged: row.charged === null ? undefined : nanos(-row.charged),
+        charge: toCharge(row),
       })),
       sums: rows.length < limit ? this.sums() : undefined,
     }
@@ -96,9 +101,30 @@ export class SqliteAudit implements Audit {
   }
 
   private sums(): ReadonlyMap<string, UsageSums> {
-    const rows = this.db.all<{ account_id: string; requests: bigint; cost: bigint }>(
-      'SELECT account_id, sum(requests) AS requests, sum(cost) AS cost FROM usage_hours GROUP BY account_id',
+    const rows = this.db.all<{ account_id: string } & HourSumsRow>(
+      `SELECT account_id, ${HOUR_SUMS} FROM usage_hours GROUP BY account_id`,
     )
-    return new Map(rows.map(row => [row.account_id, { requests: Number(row.requests), cost: nanos(row.cost) }]))
+    return new Map(rows.map(row => [row.account_id, toSums(row)]))
   }
+}
+
+/** The entry of a usage row's charge, if it has one. */
+interface ChargeColumns {
+  readonly charged: bigint | null
+  readonly charged_price: bigint | null
+  readonly charged_input: bigint | null
+  readonly charged_cache_read: bigint | null
+  readonly charged_cache_write: bigint | null
+  readonly charged_output: bigint | null
+}
+
+function toCharge(row: ChargeColumns): Charge | undefined {
+  if (row.charged === null) return undefined
+  const usage = {
+    input: Number(row.charged_input),
+    cacheRead: Number(row.charged_cache_read),
+    cacheWrite: Number(row.charged_cache_write),
+    output: Number(row.charged_output),
+  }
+  return { amount: nanos(row.charged), usage: row.charged_price === null ? undefined : usage }
 }

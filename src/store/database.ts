@@ -25,7 +25,12 @@ export class EmbeddedDatabase {
     this.db.run(`PRAGMA wal_autocheckpoint = ${LOG_PAGES_MAX}`)
     this.db.run(`PRAGMA synchronous = ${durability === 'power' ? 'FULL' : 'NORMAL'}`)
     this.db.run('PRAGMA foreign_keys = ON')
-    this.migrate()
+    try {
+      this.migrate()
+    } catch (error) {
+      this.close()
+      throw error
+    }
   }
 
   /** For statements on the path of every request: prepared once. */

@@ -96,9 +96,10 @@ export class SqliteDirectory implements Directory {
   }
 
   async changeKey(id: string, changes: KeyChanges): Promise<Key | undefined> {
-    const key = await this.key(id)
-    if (!key) return undefined
-    const { name, cap, models, expiresAt, enabled } = { ...key, ...changes }
+    const before = this.db.get<KeyRow>('SELECT * FROM keys WHERE id = ? AND revoked_at IS NULL', id)
+    if (!before) return undefined
+    // Without a pause since it was read: a change of something else must not be undone by this one.
+    const { name, cap, models, expiresAt, enabled } = { ...toKey(before), ...changes }
     const row = this.db.get<KeyRow>(
       `UPDATE keys SET name = ?, cap = ?, models = ?, expires_at = ?, enabled = ? WHERE id = ? RETURNING *`,
       name,

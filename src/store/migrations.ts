@@ -196,7 +196,8 @@ function ledgerThatCanBeVerified(db: EmbeddedDatabase): void {
   CREATE INDEX usage_by_account ON usage (account_id, started_at);
   CREATE INDEX usage_by_key ON usage (key_id, started_at);
   CREATE INDEX usage_by_model ON usage (model, started_at);
-  CREATE INDEX usage_by_failure ON usage (status, started_at) WHERE status <> 'ok';
+  CREATE INDEX usage_by_failure ON usage (started_at) WHERE status <> 'ok';
+  CREATE INDEX usage_by_status ON usage (status, started_at) WHERE status <> 'ok';
 
   CREATE TABLE usage_hours (
     hour        INTEGER NOT NULL,

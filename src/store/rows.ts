@@ -3,6 +3,7 @@ import type { Account, Key } from '../core/directory.ts'
 import type { ChargeInputs, Ending, Entry, EntryKind, HeldCall, Hold, UsageRow } from '../core/ledger.ts'
 import { type NanosPerMillion, nanos } from '../core/money.ts'
 import type { PriceVersion } from '../core/price.ts'
+import type { UsageSums } from '../core/records.ts'
 import type { UsageSource } from '../core/usage.ts'
 
 /** Rows as the embedded database returns them (64-bit integers are bigints), and what they mean. */
@@ -223,6 +224,33 @@ export const toUsage = (row: UsageTableRow): UsageRow => ({
   startedAt: Number(row.started_at),
   firstByteMs: toNumber(row.first_byte_ms),
   durationMs: Number(row.duration_ms),
+})
+
+/** What the rows of `usage_hours` add up to. */
+export const HOUR_SUMS = `
+  sum(requests) AS requests, sum(input) AS input, sum(cache_read) AS cache_read, sum(cache_write) AS cache_write,
+  sum(output) AS output, sum(reasoning) AS reasoning, sum(cost) AS cost`
+
+export interface HourSumsRow {
+  readonly requests: bigint
+  readonly input: bigint
+  readonly cache_read: bigint
+  readonly cache_write: bigint
+  readonly output: bigint
+  readonly reasoning: bigint
+  readonly cost: bigint
+}
+
+export const toSums = (row: HourSumsRow): UsageSums => ({
+  requests: Number(row.requests),
+  usage: {
+    input: Number(row.input),
+    cacheRead: Number(row.cache_read),
+    cacheWrite: Number(row.cache_write),
+    output: Number(row.output),
+    reasoning: Number(row.reasoning),
+  },
+  cost: nanos(row.cost),
 })
 
 const toNumber = (value: bigint | null): number | undefined => (value === null ? undefined : Number(value))

@@ -83,7 +83,7 @@ function choose({ accountId, keyId, model, status }: UsageFilter): Filters {
   if (status === 'error') indexed.push({ index: 'usage_by_failure', sql: `status <> 'ok'`, values: [] })
   else if (status === 'ok') rest.push({ sql: `status = 'ok'`, values: [] })
   else if (status !== undefined) {
-    indexed.push({ index: 'usage_by_failure', sql: `status <> 'ok' AND status = ?`, values: [status] })
+    indexed.push({ index: 'usage_by_status', sql: `status <> 'ok' AND status = ?`, values: [status] })
   }
   if (accountId !== undefined) indexed.push({ index: 'usage_by_account', sql: 'account_id = ?', values: [accountId] })
   if (model !== undefined) indexed.push({ index: 'usage_by_model', sql: 'model = ?', values: [model] })

@@ -3,6 +3,8 @@ type Fields = Readonly<Record<string, unknown>>
 export interface Log {
   info(message: string, fields?: Fields): void
   error(message: string, fields?: Fields): void
+  /** Writes what waits: the process is about to end. */
+  flush(): void
 }
 
 /**
@@ -20,11 +22,12 @@ export function createLog(write: (text: string) => void, clock: () => number): L
     waiting += `${JSON.stringify({ time, level, message, ...rest, ...described })}\n`
   }
   const flush = () => {
-    write(waiting)
+    if (waiting !== '') write(waiting)
     waiting = ''
   }
   return {
     info: (message, fields) => line('info', message, fields),
     error: (message, fields) => line('error', message, fields),
+    flush,
   }
 }

@@ -65,7 +65,7 @@ export function editBody(text: string, view: View): Answer {
   const seen = new Seen()
   seen.reason = reason
   const usage = readUsage(body.usage)
-  if (usage) seen.report(usage)
+  if (usage) seen.count(usage, true)
   if (!usage?.output) for (const said of (body.choices as unknown[]).map(saidIn)) seen.text(said)
   return {
     seen,
@@ -132,26 +132,19 @@ class ChatStreamEditor implements AnswerStream {
     if (isDone(frame)) {
       if (this.choices.size === 0) throw truncated()
       this.done = true
+      this.seen.conclude()
       return ''
     }
     const chunk = parseAnswer(frame.data)
     this.created = chunk.created ?? this.created
+    const text = this.passOn(chunk, frame)
     if (isObject(chunk.usage)) this.report(chunk.usage, frame.data)
-    // Official clients throw on a chunk whose choices are no list of objects; it could not say anything anyway.
-    if (!Array.isArray(chunk.choices) || !chunk.choices.every(isObject)) return ''
-    if (chunk.choices.length === 0 && chunk.usage) return ''
-    let before = ''
-    let text = editMembers(frame.data, this.identity(chunk))
-    chunk.choices.forEach((wire, place) => {
-      const choice = this.observe(wire)
-      before += this.fillSilentCalls(wire, choice)
-      text = mendChunk(text, place, { wire, hasCalls: choice.calls.size > 0 })
-    })
-    return before + dataFrame(text)
+    return text
   }
 
   end(): string {
     if (!this.done && !this.isComplete) throw truncated()
+    this.seen.conclude()
     return ''
   }
 
@@ -176,6 +169,20 @@ class ChatStreamEditor implements AnswerStream {
     return endings.join('') + dataFrame(stringify({ ...this.head(), choices: [], usage })) + DONE
   }
 
+  private passOn(chunk: JsonObject, frame: Frame): string {
+    // Official clients throw on a chunk whose choices are no list of objects; it could not say anything anyway.
+    if (!Array.isArray(chunk.choices) || !chunk.choices.every(isObject)) return ''
+    if (chunk.choices.length === 0 && chunk.usage) return ''
+    let before = ''
+    let text = editMembers(frame.data, this.identity(chunk))
+    chunk.choices.forEach((wire, place) => {
+      const choice = this.observe(wire)
+      before += this.fillSilentCalls(wire, choice)
+      text = mendChunk(text, place, { wire, hasCalls: choice.calls.size > 0 })
+    })
+    return before + dataFrame(text)
+  }
+
   private head() {
     return { ...head(this.view), created: this.created }
   }
@@ -198,7 +205,7 @@ class ChatStreamEditor implements AnswerStream {
   private report(usage: JsonObject, data: string): void {
     this.usage = rawObject(data, 'usage')
     const counted = readUsage(usage)
-    if (counted) this.seen.report(counted)
+    if (counted) this.seen.count(counted, this.isComplete)
   }
 
   private observe(wire: JsonObject): Choice {

@@ -43,6 +43,7 @@ class ChatStreamDecoder implements StreamDecoder {
   private refused = false
   private stopSequence: string | undefined
   usage: Usage | undefined
+  isReported = false
 
   get isComplete(): boolean {
     return this.reason !== undefined
@@ -57,6 +58,7 @@ class ChatStreamDecoder implements StreamDecoder {
     this.usage = readUsage(chunk.usage) ?? this.usage
     const choice = firstChoice(chunk)
     if (choice) this.choice(choice)
+    this.isReported ||= this.isComplete && isObject(chunk.usage) && this.usage !== undefined
     return this.answer.drain()
   }
 

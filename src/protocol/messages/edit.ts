@@ -34,7 +34,7 @@ export function editBody(text: string, view: View): Answer {
   const seen = new Seen()
   seen.reason = readStopReason(body.stop_reason) ?? 'stop'
   const usage = readUsage(body.usage)
-  if (usage) seen.report(usage)
+  if (usage) seen.count(usage, true)
   if (!usage?.output) for (const event of decodeBody(text)) if (event.type === 'delta') seen.event(event)
   const shown = view.showThinking ? {} : { content: withoutThinking(text, content) }
   // The contract: a call is a `tool_use` ending, whatever the vendor says.
@@ -117,6 +117,7 @@ class MessagesStreamEditor implements AnswerStream {
         return this.begin()
       case 'message_stop':
         this.done = true
+        this.seen.conclude()
         return ''
       default:
         return this.isStarted ? namedFrame(type, frame.data) : ''
@@ -125,6 +126,7 @@ class MessagesStreamEditor implements AnswerStream {
 
   end(): string {
     if (!this.done && !this.isComplete) throw truncated()
+    this.seen.conclude()
     return this.begin()
   }
 
@@ -200,7 +202,7 @@ class MessagesStreamEditor implements AnswerStream {
     this.ending = data
     this.seen.reason = readStopReason(part(payload, 'delta').stop_reason) ?? this.seen.reason
     const usage = readUsage(payload.usage, this.seen.usage)
-    if (isObject(payload.usage) && usage) this.seen.report(usage)
+    if (isObject(payload.usage) && usage) this.seen.count(usage, this.isComplete)
   }
 }
 

@@ -59,6 +59,7 @@ class MessagesStreamDecoder implements StreamDecoder {
   private stopSequence: string | undefined
   private reported = false
   usage: Usage | undefined
+  isReported = false
 
   get isComplete(): boolean {
     return this.reason !== undefined
@@ -124,6 +125,7 @@ class MessagesStreamDecoder implements StreamDecoder {
     const { stop_reason: reason, stop_sequence: sequence } = part(payload, 'delta')
     this.reason = readStopReason(reason) ?? this.reason
     if (typeof sequence === 'string') this.stopSequence = sequence
+    this.isReported ||= this.reported && this.isComplete
   }
 
   /** Writes the current block live; the next one begins when it has stopped. */

@@ -1,0 +1,112 @@
+import {
+  addSums,
+  SUMMARY_MS,
+  type SummaryDimension,
+  type SummaryRow,
+  type UsageFilter,
+  type UsageSums,
+} from '../core/records.ts'
+import type { EmbeddedDatabase, Value } from './database.ts'
+import { HOUR_SUMS, type HourSumsRow, toSums } from './rows.ts'
+
+/** Rows that are added up without a pause. */
+const SLICE_ROWS = 20_000
+const HOURS_A_DAY = 24
+
+const COLUMNS: Record<SummaryDimension, string> = {
+  day: `hour / ${HOURS_A_DAY} * ${HOURS_A_DAY * SUMMARY_MS}`,
+  hour: `hour * ${SUMMARY_MS}`,
+  account: 'account_id',
+  key: 'key_id',
+  model: 'model',
+  channel: 'channel',
+  protocol: 'protocol',
+  status: 'status',
+}
+
+const isTime = (dimension: SummaryDimension): boolean => dimension === 'day' || dimension === 'hour'
+
+/** Adds up hours, some at a time; stops when there are more rows than anyone wants. */
+export async function summaryOf(
+  db: EmbeddedDatabase,
+  by: readonly SummaryDimension[],
+  { filter, rowsMax }: { readonly filter: UsageFilter; readonly rowsMax: number },
+): Promise<SummaryRow[]> {
+  const sums = new Map<string, SummaryRow>()
+  const { from = 0, to = Number.MAX_SAFE_INTEGER } = filter
+  const last = Math.ceil(to / SUMMARY_MS)
+  for (let hour = Math.floor(from / SUMMARY_MS); hour < last && sums.size <= rowsMax; ) {
+    const end = hourAfter(db, hour) ?? last
+    for (const row of sumsBetween(db, by, { filter, from: hour, to: Math.min(end, last) })) merge(sums, row)
+    hour = end
+    await Bun.sleep(0)
+  }
+  return [...sums.values()].sort(inOrder(by.filter(isTime)))
+}
+
+/** Where a slice ends that begins with this hour: with an hour, however many rows that one has. */
+function hourAfter(db: EmbeddedDatabase, hour: number): number | undefined {
+  const row = db.get<{ hour: bigint }>(
+    'SELECT hour FROM usage_hours WHERE hour >= ? ORDER BY hour LIMIT 1 OFFSET ?',
+    hour,
+    SLICE_ROWS,
+  )
+  return row && Math.max(Number(row.hour), hour + 1)
+}
+
+interface Hours {
+  readonly filter: UsageFilter
+  readonly from: number
+  readonly to: number
+}
+
+type Row = HourSumsRow & { readonly errors: bigint | null } & Readonly<Record<string, bigint | string | null>>
+
+function sumsBetween(db: EmbeddedDatabase, by: readonly SummaryDimension[], hours: Hours): SummaryRow[] {
+  const { sql, values } = where(hours)
+  const columns = by.map(dimension => `${COLUMNS[dimension]} AS "${dimension}"`)
+  const errors = `sum(requests) FILTER (WHERE status <> 'ok') AS errors`
+  const grouping = by.length > 0 ? `GROUP BY ${by.map((_, place) => place + 1).join(', ')}` : 'HAVING count(*) > 0'
+  const rows = db.all<Row>(
+    `SELECT ${[...columns, errors, HOUR_SUMS].join(', ')} FROM usage_hours WHERE ${sql} ${grouping}`,
+    ...values,
+  )
+  return rows.map(row => ({
+    by: Object.fromEntries(by.map(name => [name, isTime(name) ? Number(row[name]) : String(row[name])])),
+    errors: Number(row.errors ?? 0),
+    ...toSums(row),
+  }))
+}
+
+function where({ filter: { accountId, keyId, model, status }, from, to }: Hours): { sql: string; values: Value[] } {
+  const conditions: [sql: string, value: Value | undefined][] = [
+    ['hour >= ?', from],
+    ['hour < ?', to],
+    ['account_id = ?', accountId],
+    ['key_id = ?', keyId],
+    ['model = ?', model],
+    [status === 'error' ? 'status <> ?' : 'status = ?', status === 'error' ? 'ok' : status],
+  ]
+  const given = conditions.flatMap(([sql, value]) => (value === undefined ? [] : [{ sql, value }]))
+  return { sql: given.map(({ sql }) => sql).join(' AND '), values: given.map(({ value }) => value) }
+}
+
+function merge(sums: Map<string, SummaryRow>, row: SummaryRow): void {
+  const name = JSON.stringify(Object.values(row.by))
+  const before = sums.get(name)
+  sums.set(name, before ? { ...row, ...addSums(before, row), errors: before.errors + row.errors } : row)
+}
+
+/** Times as they passed, and what cost most first. */
+const inOrder =
+  (times: readonly SummaryDimension[]) =>
+  (a: SummaryRow, b: SummaryRow): number => {
+    for (const name of times) {
+      const difference = Number(a.by[name]) - Number(b.by[name])
+      if (difference !== 0) return difference
+    }
+    return compare(b, a)
+  }
+
+const compare = (a: UsageSums, b: UsageSums): number =>
+  a.cost === b.cost ? a.requests - b.requests : a.cost < b.cost ? -1 : 1
