@@ -1,0 +1,125 @@
+import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
+import { join } from 'node:path'
+import { newKey } from '../../src/core/key.ts'
+import { nanos, pricePerMillion } from '../../src/core/money.ts'
+import { Seen } from '../../src/core/seen.ts'
+import type { Store } from '../../src/core/store.ts'
+import { Meter } from '../../src/gateway/meter.ts'
+import { Ledger } from '../../src/ledger/ledger.ts'
+import { openSqlite } from '../../src/store/sqlite.ts'
+import { newFolder } from '../support/duet.ts'
+
+/** A token in is a thousand billionths, a token out four thousand. */
+const PRICE = {
+  input: pricePerMillion(1),
+  output: pricePerMillion(4),
+  cacheRead: pricePerMillion(1),
+  cacheWrite: pricePerMillion(1),
+}
+const WINDOW = nanos(100n * 1_000n + 4_096n * 4_000n)
+
+let store: Store
+let isOpen: boolean
+let ledger: Ledger
+
+/** A call that holds its first window of an account with money for two and a half. */
+beforeEach(async () => {
+  store = openSqlite({ path: join(newFolder(), 'duet.db'), durability: 'process' })
+  isOpen = true
+  ledger = new Ledger(store.ledger, { owner: 'owner', clock: () => 0 })
+  const { id: accountId } = (await store.directory.createAccount({
+    id: 'acc',
+    name: 'acc',
+    group: 'g',
+    createdAt: 0,
+  })) ?? {
+    id: '',
+  }
+  const { id: keyId } = await store.directory.createKey(newKey('secret', { accountId, name: 'key', createdAt: 0 }))
+  const amount = nanos((WINDOW * 5n) / 2n)
+  await ledger.deposit({ kind: 'topup', accountId, amount, source: 'x', note: undefined, at: 0 })
+  const call = {
+    model: 'm',
+    channel: 'c',
+    protocol: 'chat',
+    upstreamProtocol: 'chat',
+    stream: true,
+    priceId: 1,
+  } as const
+  await ledger.hold({ requestId: 'r', accountId, keyId, call, most: WINDOW, least: WINDOW, at: 0 })
+})
+
+afterEach(() => {
+  if (isOpen) store.close()
+})
+
+const meterOf = (limitTokens: number) =>
+  new Meter({ requestId: 'r', price: PRICE, promptEstimate: 100, held: WINDOW, limitTokens }, ledger)
+
+/** An answer of which this many tokens were relayed. */
+function relayed(tokens: number): Seen {
+  const seen = new Seen()
+  seen.text('x'.repeat(tokens * 4))
+  return seen
+}
+
+const held = async () => (await store.directory.account('acc'))?.held
+
+describe('a meter', () => {
+  test('asks for nothing while more than half of the window is left', async () => {
+    expect(meterOf(50_000).covers(relayed(2_048))).toBe(true)
+    await ledger.drain()
+    expect(await held()).toBe(WINDOW)
+  })
+
+  test('asks once for the next window, however often it is looked at', async () => {
+    const meter = meterOf(50_000)
+    for (let tokens = 2_049; tokens <= 4_096; tokens += 100) expect(meter.covers(relayed(tokens))).toBe(true)
+    await ledger.drain()
+    expect(await held()).toBe(nanos(WINDOW + 4_096n * 4_000n))
+  })
+
+  test('goes by what the upstream says it wrote, where that is more than the text', async () => {
+    const meter = meterOf(50_000)
+    const seen = relayed(10)
+    seen.usage = { input: 100, cacheRead: 0, cacheWrite: 0, output: 4_097, reasoning: 4_000 }
+    expect(meter.covers(seen)).toBe(false)
+    expect(await meter.extend(seen)).toBe(true)
+  })
+
+  test('goes by the prompt that the upstream counted, where that is longer than we thought', () => {
+    const meter = meterOf(50_000)
+    const seen = relayed(4_000)
+    expect(meter.covers(seen)).toBe(true)
+    seen.usage = { input: 1_000, cacheRead: 0, cacheWrite: 0, output: 0, reasoning: 0 }
+    expect(meter.covers(seen)).toBe(false)
+  })
+
+  test('takes as many windows as it needs at once', async () => {
+    expect(await meterOf(50_000).extend(relayed(10_000))).toBe(true)
+  })
+
+  test('takes what is left if that is less than a window, then ends', async () => {
+    const meter = meterOf(50_000)
+    const all = Number((((WINDOW * 5n) / 2n - 100_000n) / 4_000n) as bigint)
+    expect(await meter.extend(relayed(8_192))).toBe(true)
+    expect(await meter.extend(relayed(all))).toBe(true)
+    expect(await meter.extend(relayed(all + 1))).toBe(false)
+    expect(await held()).toBe(nanos((WINDOW * 5n) / 2n))
+    const counted = { usage: { input: 100, cacheRead: 0, cacheWrite: 0, output: all + 99, reasoning: 0 } }
+    expect(meter.withinHold({ ...counted, source: 'counted' }).usage.output).toBe(all)
+  })
+
+  test('leaves a stream whose whole limit is held to its upstream, until our count is twice what is held', () => {
+    const meter = meterOf(4_096)
+    expect(meter.covers(relayed(8_000))).toBe(true)
+    expect(meter.covers(relayed(8_400))).toBe(false)
+  })
+
+  test('ends no stream because the ledger is away', async () => {
+    const meter = meterOf(50_000)
+    store.close()
+    isOpen = false
+    for (const tokens of [5_000, 9_000, 13_000]) expect(await meter.extend(relayed(tokens))).toBe(true)
+  })
+})
