@@ -1,15 +1,12 @@
 import type { Account, Directory } from '../core/directory.ts'
 import { newHex } from '../core/ids.ts'
 import type { Deposit, Entry } from '../core/ledger.ts'
-import { dollars, formatDollars, ZERO } from '../core/money.ts'
+import { formatDollars, ZERO } from '../core/money.ts'
 import type { Records } from '../core/records.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { AccountView, DepositView, EntryView, List } from './contract.ts'
 import { conflict, notFound, unprocessable } from './failure.ts'
 import { ADJUSTMENT, NEW_ACCOUNT, read, readPage, TOP_UP } from './input.ts'
-
-/** A billion dollars, either way: sums stay far from the limits of a 64-bit column. */
-const BALANCE_MAX = dollars(1_000_000_000)
 
 export interface AccountsDeps {
   readonly directory: Directory
@@ -61,13 +58,12 @@ async function deposit(
   { directory, ledger, clock }: AccountsDeps,
 ): Promise<Deposited> {
   const account = await findAccount(id, directory)
-  const after = account.balance + amount
-  if (after > BALANCE_MAX || after < -BALANCE_MAX) throw unprocessable('amount: makes the balance too large', 'amount')
   const outcome = await ledger.deposit({
     ...{ kind, accountId: account.id, amount, note: note ?? undefined },
     ...{ source: source ?? `auto-${newHex(10)}`, at: clock() },
   })
-  if (!outcome) throw notFound(`account ${id}`)
+  if (outcome.type === 'no-account') throw notFound(`account ${id}`)
+  if (outcome.type === 'balance-too-large') throw unprocessable('amount: makes the balance too large', 'amount')
   const view = viewAccount(await findAccount(account.id, directory))
   return { applied: outcome.applied, entry: { ...viewEntry(outcome.entry), account: view } }
 }

@@ -23,6 +23,8 @@ export interface AdminCall {
   readonly token: string | undefined
   /** What the caller reads, as its `accept` header says. */
   readonly accept: string
+  /** Aborted when the caller has left. */
+  readonly signal: AbortSignal
   text(): Promise<string>
 }
 
@@ -69,7 +71,7 @@ const ROUTES: Readonly<Record<string, Handler>> = {
   'GET /usage': async ({ call, deps }) => ({ status: 200, body: await listUsage(call.query, deps) }),
   'GET /usage/*': async ({ id, deps }) => ({ status: 200, body: await showUsage(id, deps) }),
   'GET /usage/summary': async ({ call, deps }) => ({ status: 200, body: await summarize(call.query, deps) }),
-  'GET /ledger/verify': async ({ call, deps }) => verifyLedger(call.accept, deps),
+  'GET /ledger/verify': async ({ call, deps }) => verifyLedger(call, deps),
   'GET /models': async ({ deps }) => ({ status: 200, body: listModels(deps.catalog()) }),
   'GET /channels': async ({ deps }) => ({ status: 200, body: listChannels(deps.catalog()) }),
   'POST /channels/*/test': async ({ id, json, deps }) => ({

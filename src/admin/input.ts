@@ -17,37 +17,39 @@ const dollars = z
     return z.NEVER
   })
 
+/** Half of a character cannot be stored, and what was hashed would not be what is read again. */
+const text = z.string().refine(value => value.isWellFormed(), 'must be valid Unicode text')
+
 const atLeastZero = dollars.refine(amount => amount >= ZERO, 'must not be negative')
-const name = z
-  .string()
+const name = text
   .trim()
   .min(1, 'must not be empty')
   .max(NAME_CHARACTERS_MAX, `must have at most ${NAME_CHARACTERS_MAX} characters`)
-const models = z.array(z.string().min(1)).min(1)
+const models = z.array(text.min(1)).min(1)
 const instant = z.iso
   .datetime({ offset: true, error: 'must be a time such as 2026-12-31T00:00:00Z' })
   .transform(text => Date.parse(text))
 
 export const NEW_ACCOUNT = z.strictObject({
   name,
-  group: z.string().trim().min(1).max(NAME_CHARACTERS_MAX).default('default'),
+  group: text.trim().min(1).max(NAME_CHARACTERS_MAX).default('default'),
   balance: atLeastZero.default(ZERO),
 })
 
 export const TOP_UP = z.strictObject({
   amount: dollars.refine(amount => amount > ZERO, 'must be above zero'),
-  source: z.string().min(1).max(200).optional(),
-  note: z.string().max(1000).nullish(),
+  source: text.min(1).max(200).optional(),
+  note: text.max(1000).nullish(),
 })
 
 export const ADJUSTMENT = z.strictObject({
   amount: dollars.refine(amount => amount !== ZERO, 'must not be zero'),
-  source: z.string().min(1).max(200).optional(),
-  note: z.string().trim().min(1, 'must say what is corrected').max(1000),
+  source: text.min(1).max(200).optional(),
+  note: text.trim().min(1, 'must say what is corrected').max(1000),
 })
 
 export const NEW_KEY = z.strictObject({
-  account: z.string().min(1),
+  account: text.min(1),
   name,
   cap: atLeastZero.nullish(),
   models: models.nullish(),

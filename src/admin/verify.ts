@@ -1,26 +1,29 @@
 import { formatDollars } from '../core/money.ts'
 import type { Audit } from '../core/records.ts'
 import { type Progress, type Verification, verify } from '../ledger/verify.ts'
-import type { AdminReply } from './api.ts'
+import type { AdminCall, AdminReply } from './api.ts'
 import { NDJSON, type VerifyProgressView, type VerifyView } from './contract.ts'
 
 export interface VerifyDeps {
   readonly audit: Audit
 }
 
+type VerifyCall = Pick<AdminCall, 'accept' | 'signal'>
+
 /** The result alone, or with the progress before it: checking ten million rows takes minutes. */
-export async function verifyLedger(accept: string, { audit }: VerifyDeps): Promise<AdminReply> {
-  if (accept.includes(NDJSON)) return { status: 200, lines: verifying(audit) }
-  return { status: 200, body: viewVerification(await verify(audit)) }
+export async function verifyLedger({ accept, signal }: VerifyCall, { audit }: VerifyDeps): Promise<AdminReply> {
+  if (accept.includes(NDJSON)) return { status: 200, lines: verifying(audit, signal) }
+  return { status: 200, body: viewVerification(await verify(audit, { signal })) }
 }
 
 const PROGRESS_MS = 500
 
-async function* verifying(audit: Audit): AsyncGenerator<VerifyProgressView | VerifyView> {
+async function* verifying(audit: Audit, signal: AbortSignal): AsyncGenerator<VerifyProgressView | VerifyView> {
   let progress: Progress | undefined
-  const verified = verify(audit, latest => {
+  const report = (latest: Progress) => {
     progress = latest
-  })
+  }
+  const verified = verify(audit, { report, signal })
   for (;;) {
     const result = await Promise.race([verified, Bun.sleep(PROGRESS_MS)])
     if (result) {

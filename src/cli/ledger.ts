@@ -50,7 +50,7 @@ async function verifyFile(folder: string, { out }: Context): Promise<VerifyView>
   if (!existsSync(path)) throw notFound(`there is no database at ${path}`)
   const store = openOrExplain(path, () => openStore({ dataFolder: folder, durability: 'process' }))
   try {
-    const found = await verify(store.audit, progress => out.progress(progressText(progress)))
+    const found = await verify(store.audit, { report: progress => out.progress(progressText(progress)) })
     out.progress('')
     return viewVerification(found)
   } finally {

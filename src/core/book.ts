@@ -3,7 +3,7 @@ import { chainHash } from './chain.ts'
 import type {
   Closing,
   Deposit,
-  Deposited,
+  DepositOutcome,
   Entry,
   Extension,
   Hold,
@@ -16,9 +16,12 @@ import type {
   Survivors,
   UsageRow,
 } from './ledger.ts'
-import { atLeastZero, type Nanos, nanos, ZERO } from './money.ts'
+import { atLeastZero, dollars, type Nanos, nanos, ZERO } from './money.ts'
 import { cost } from './price.ts'
 import { NO_USAGE } from './usage.ts'
+
+/** A billion dollars, either way: sums stay far from the limits of a 64-bit column. */
+const BALANCE_MAX = dollars(1_000_000_000)
 
 /** An account while a batch works on it. */
 export interface AccountState {
@@ -36,6 +39,8 @@ export interface KeyState {
   readonly id: string
   readonly accountId: string
   readonly cap: Nanos | undefined
+  /** Not revoked, not disabled. It may have been when the caller was let in: bodies take their time to arrive. */
+  readonly isUsable: boolean
   spent: Nanos
   held: Nanos
 }
@@ -47,7 +52,7 @@ export interface BookReader {
   hold(requestId: string): Hold | undefined
   deposit(deposit: Deposit): Entry | undefined
   /** Holds of owners that are certainly dead, and those of this owner that belong to no call under way. */
-  abandoned(survivors: Survivors, now: number): readonly Hold[]
+  abandoned(survivors: Survivors): readonly Hold[]
 }
 
 /**
@@ -78,10 +83,10 @@ export class Book {
       case 'settle':
         return { type: 'settled', settled: this.settle(operation.closing) }
       case 'deposit':
-        return { type: 'deposited', deposited: this.deposit(operation.deposit) }
+        return this.deposit(operation.deposit)
       case 'renew':
         this.renewals.push(operation.lease)
-        return { type: 'released', holds: 0 }
+        return { type: 'renewed' }
       case 'recover':
         return { type: 'released', holds: this.recover(operation.survivors, operation.at) }
     }
@@ -90,6 +95,9 @@ export class Book {
   // ── holds ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
   private hold(request: HoldRequest, lease: Lease): HoldOutcome {
+    const known = this.taken.get(request.requestId)
+    if (known) return { type: 'held', amount: known.amount }
+    if (!this.key(request.keyId).isUsable) return { type: 'key-unusable' }
     const outcome = this.admit(request, request)
     if (outcome.type !== 'held') return outcome
     const { requestId, accountId, keyId, call, at } = request
@@ -129,7 +137,8 @@ export class Book {
   }
 
   private recover(survivors: Survivors, now: number): number {
-    const holds = this.reader.abandoned(survivors, now).filter(({ requestId }) => this.findHold(requestId))
+    const found = this.reader.abandoned(survivors).map(({ requestId }) => this.findHold(requestId))
+    const holds = found.filter(hold => hold !== undefined)
     for (const hold of holds) this.interrupt(hold, now)
     return holds.length
   }
@@ -182,11 +191,14 @@ export class Book {
     })
   }
 
-  private deposit(deposit: Deposit): Deposited | undefined {
+  private deposit(deposit: Deposit): DepositOutcome {
     const before = this.entries.find(entry => isSameSource(entry, deposit)) ?? this.reader.deposit(deposit)
-    if (before) return { applied: false, entry: before }
-    if (!this.findAccount(deposit.accountId)) return undefined
-    return { applied: true, entry: this.enter({ ...deposit, keyId: undefined, inputs: undefined }) }
+    if (before) return { type: 'deposited', applied: false, entry: before }
+    const account = this.findAccount(deposit.accountId)
+    if (!account) return { type: 'no-account' }
+    const after = account.balance + deposit.amount
+    if (after > BALANCE_MAX || after < -BALANCE_MAX) return { type: 'balance-too-large' }
+    return { type: 'deposited', applied: true, entry: this.enter({ ...deposit, keyId: undefined, inputs: undefined }) }
   }
 
   private enter(entry: Omit<Entry, 'seq' | 'balance' | 'hash'>): Entry {

@@ -41,6 +41,8 @@ export interface KeyDirectory {
   authenticate(secretHash: string, now: number): Promise<Caller | undefined>
 }
 
+export type NewAccount = Pick<Account, 'id' | 'name' | 'group' | 'createdAt'>
+
 export interface NewKey {
   readonly id: string
   readonly accountId: string
@@ -67,8 +69,8 @@ export interface PageRequest {
 }
 
 export interface Directory extends KeyDirectory {
-  /** Undefined if the name is taken. */
-  createAccount(account: Pick<Account, 'id' | 'name' | 'group' | 'createdAt'>): Promise<Account | undefined>
+  /** With its first key, if one is given, or not at all. Undefined if the name is taken. */
+  createAccount(account: NewAccount, firstKey?: NewKey): Promise<Account | undefined>
   /** By id, or by name. */
   account(idOrName: string): Promise<Account | undefined>
   accounts(page: PageRequest): Promise<Page<Account>>

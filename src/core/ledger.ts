@@ -61,6 +61,8 @@ export type HoldOutcome =
   | { readonly type: 'held'; readonly amount: Nanos }
   | { readonly type: 'balance-short'; readonly balance: Nanos; readonly available: Nanos }
   | { readonly type: 'cap-short'; readonly remaining: Nanos }
+  /** The key was revoked or disabled since the caller was let in. */
+  | { readonly type: 'key-unusable' }
   /** The call is over: there is nothing to extend. */
   | { readonly type: 'no-hold' }
 
@@ -135,11 +137,11 @@ export interface Entry {
   readonly hash: string
 }
 
-export interface Deposited {
-  /** False if this source was applied before. */
-  readonly applied: boolean
-  readonly entry: Entry
-}
+export type DepositOutcome =
+  /** `applied` is false if this source was applied before. */
+  | { readonly type: 'deposited'; readonly applied: boolean; readonly entry: Entry }
+  | { readonly type: 'no-account' }
+  | { readonly type: 'balance-too-large' }
 
 export type LedgerOperation =
   | { readonly type: 'hold'; readonly request: HoldRequest; readonly lease: Lease }
@@ -154,8 +156,8 @@ export type LedgerOperation =
 export type LedgerOutcome =
   | HoldOutcome
   | { readonly type: 'settled'; readonly settled: Settled }
-  /** Undefined if there is no such account. */
-  | { readonly type: 'deposited'; readonly deposited: Deposited | undefined }
+  | DepositOutcome
+  | { readonly type: 'renewed' }
   | { readonly type: 'released'; readonly holds: number }
 
 export interface LedgerStore {

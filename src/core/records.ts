@@ -89,6 +89,8 @@ export interface KeyClaims {
 /** Some entries of an account, oldest first; with the last of them comes what the account claims at that moment. */
 export interface EntriesSlice {
   readonly entries: readonly Entry[]
+  readonly isLast: boolean
+  /** Of the last slice; undefined if the account is not there. */
   readonly claims: AccountClaims | undefined
 }
 
@@ -117,6 +119,7 @@ export interface UsageSlice {
 export interface Audit {
   /** How many entries and usage records there are to check, and how many holds are open. */
   size(): Promise<{ readonly rows: number; readonly holds: number }>
+  /** Of all accounts, and of all that have entries. */
   accountIds(): Promise<readonly string[]>
   entriesAfter(accountId: string, seq: number, limit: number): Promise<EntriesSlice>
   usageAfter(id: number, limit: number): Promise<UsageSlice>

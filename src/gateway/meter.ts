@@ -1,4 +1,4 @@
-import { type Nanos, nanos } from '../core/money.ts'
+import { type Nanos, nanos, ZERO } from '../core/money.ts'
 import { affordableOutput, cost, type Price } from '../core/price.ts'
 import type { Seen } from '../core/seen.ts'
 import { NO_USAGE, type Usage } from '../core/usage.ts'
@@ -50,43 +50,48 @@ export class Meter {
   covers(seen: Seen): boolean {
     if (seen.usage !== this.reported) this.recount(seen)
     const { limitTokens } = this.metered
-    const used = Math.max(estimateTokens(seen), seen.usage?.output ?? 0)
+    const used = outputOf(seen)
     if (this.coveredTokens >= limitTokens) return used <= this.coveredTokens * TRUST
-    if (this.coveredTokens - used < AHEAD_TOKENS && !this.wasRefused) this.ask()
+    if (this.coveredTokens - used < AHEAD_TOKENS && !this.wasRefused) this.ask(used)
     return used <= this.coveredTokens
   }
 
-  /** Waits for the next window, or for as many as one frame has filled; false if there is no money for them. */
+  /** Waits for the next window, or for what one frame has filled; false if there is no money for it. */
   async extend(seen: Seen): Promise<boolean> {
     // Asked again even if it was refused a while ago: money may have come since.
-    do await this.ask()
+    do await this.ask(outputOf(seen))
     while (!this.covers(seen) && !this.wasRefused)
     return this.covers(seen)
   }
 
   /** What a stream that ended for want of money is charged: what was counted, and no more than was held. */
-  withinHold(counted: Counted): Counted {
-    return { ...counted, usage: { ...counted.usage, output: Math.min(counted.usage.output, this.coveredTokens) } }
+  withinHold({ usage, source }: Counted): Counted {
+    const output = Math.min(usage.output, this.coveredTokens)
+    return { source, usage: { ...usage, output, reasoning: Math.min(usage.reasoning, output) } }
   }
 
-  private ask(): Promise<void> {
-    this.asking ??= this.requestWindow().finally(() => {
+  private ask(used: number): Promise<void> {
+    this.asking ??= this.requestWindow(used).finally(() => {
       this.asking = undefined
     })
     return this.asking
   }
 
-  private async requestWindow(): Promise<void> {
+  /** All that is left is taken if there is less: what was relayed is then paid for as far as the money goes. */
+  private async requestWindow(used: number): Promise<void> {
     const { requestId, price, limitTokens } = this.metered
-    const priceOf = (output: number) => cost({ ...NO_USAGE, output }, price)
-    const wanted = Math.min(STREAM_WINDOW_TOKENS, Math.max(limitTokens - this.coveredTokens, BEYOND_TOKENS))
-    try {
-      const held = await this.ledger.extend({ requestId, most: priceOf(wanted), least: priceOf(1) })
-      this.wasRefused = held === undefined
-      this.held = held ?? this.held
-    } catch {
-      // A ledger that is away stops no stream: what is used is charged when it is back.
-      this.held = nanos(this.held + priceOf(wanted))
+    const target = Math.max(used + BEYOND_TOKENS, Math.min(this.coveredTokens + STREAM_WINDOW_TOKENS, limitTokens))
+    // The prompt is part of it: upstream may have counted more of it than we estimated.
+    const missing = nanos(this.promptCost + cost({ ...NO_USAGE, output: target }, price) - this.held)
+    if (missing > ZERO) {
+      try {
+        const held = await this.ledger.extend({ requestId, most: missing, least: nanos(1n) })
+        this.wasRefused = held === undefined
+        this.held = held ?? this.held
+      } catch {
+        // A ledger that is away stops no stream: what is used is charged when it is back.
+        this.held = nanos(this.held + missing)
+      }
     }
     this.coveredTokens = affordableOutput(this.held, this.promptCost, price)
   }
@@ -98,3 +103,6 @@ export class Meter {
     this.coveredTokens = affordableOutput(this.held, this.promptCost, price)
   }
 }
+
+/** What was relayed, or what upstream says it has made so far. */
+const outputOf = (seen: Seen): number => Math.max(estimateTokens(seen), seen.usage?.output ?? 0)

@@ -43,7 +43,8 @@ export function reserve({ ask, model, price, promptEstimate }: Reservation): Res
     least: priceOf(Math.min(window, WORTHWHILE_TOKENS)),
     limitTokens: limit * ask.choices,
     limits: held => {
-      if (held >= most) return { maxTokens: ask.maxTokens, isShort: false }
+      // What the caller asked for beyond the model's own limit is not held, so upstream must not be asked for it.
+      if (held >= most) return { maxTokens: ask.maxTokens === undefined ? undefined : limit, isShort: false }
       const maxTokens = Math.max(1, Math.floor(affordableOutput(held, priceOf(0), price) / ask.choices))
       return { maxTokens, isShort: true }
     },

@@ -45,6 +45,7 @@ export class WatchedStream {
   private keepalive: ReturnType<typeof setInterval> | undefined
   private broken: GatewayError | undefined
   private ended = false
+  private isUnderWay = false
 
   constructor(parts: Watched) {
     this.parts = parts
@@ -55,6 +56,7 @@ export class WatchedStream {
     const first = await this.next()
     this.parts.settlement.firstByte()
     this.parts.settlement.underWay()
+    this.isUnderWay = true
     // A caller may leave when nobody reads: before the answer is on its way, or while it waits to be fetched.
     this.parts.cut.addEventListener('abort', () => this.cut(), { once: true })
     return new ReadableStream<Uint8Array>(
@@ -99,9 +101,20 @@ export class WatchedStream {
       if (this.broken) throw this.broken
       if (this.waiting.length === 0) await this.read()
       const text = this.convert()
-      if (!this.broken && this.isOver) return text + (await this.finish())
-      if (!this.isCovered && !(await meter.extend(answer.seen))) return text + (await this.finishShort())
+      if (!this.broken && this.isOver) return this.ending(text, () => this.finish())
+      if (!this.isCovered && !(await meter.extend(answer.seen))) return this.ending(text, () => this.finishShort())
       if (text !== '') return text
+    }
+  }
+
+  /** If the end cannot be settled, what came before it is still delivered: it is charged for. */
+  private async ending(text: string, finish: () => Promise<string>): Promise<string> {
+    try {
+      return text + (await finish())
+    } catch (error) {
+      if (!this.isUnderWay || text === '') throw error
+      this.broken = asGatewayError(error)
+      return text
     }
   }
 
@@ -189,7 +202,10 @@ export class WatchedStream {
     const { reason } = this.parts.cut
     if (!(reason instanceof GatewayError)) return
     const { kind } = reason.failure
-    if (kind === 'client-gone' || kind === 'shutting-down') this.chargeRelayed(reason)
+    if (kind !== 'client-gone' && kind !== 'shutting-down') return
+    // What waits is not charged any more, so it is not delivered either.
+    this.broken ??= reason
+    this.chargeRelayed(reason)
   }
 
   /** What was made is paid for, however the stream ended. */

@@ -28,6 +28,7 @@ export async function administer(request: Request, address: Address, { admin, lo
       query: address.query,
       token: bearerOf(request.headers),
       accept: request.headers.get('accept') ?? '',
+      signal: request.signal,
       text: () => readBody(request, BODY),
     }
     return respond(await manage(call, admin))

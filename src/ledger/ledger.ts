@@ -2,7 +2,7 @@ import { GatewayError } from '../core/failure.ts'
 import type {
   Closing,
   Deposit,
-  Deposited,
+  DepositOutcome,
   Extension,
   HoldRequest,
   LedgerOperation,
@@ -11,6 +11,7 @@ import type {
   Settled,
 } from '../core/ledger.ts'
 import { type Nanos, ZERO } from '../core/money.ts'
+import { endOfTurn } from '../core/turns.ts'
 
 interface Waiting {
   readonly operation: LedgerOperation
@@ -22,6 +23,14 @@ export interface LedgerOptions {
   /** The name of this process among all that ever used the store. */
   readonly owner: string
   readonly clock: () => number
+}
+
+/** What a look after the ledger found. */
+export interface Tended {
+  /** Holds that nobody would have settled. */
+  readonly recovered: number
+  /** Settlements that still cannot be written. */
+  readonly overdue: number
 }
 
 /** An owner that has not been heard of for this long is dead; it is heard of three times as often (`tend`). */
@@ -67,6 +76,8 @@ export class Ledger {
         throw new GatewayError({ kind: 'balance-too-low', balance: outcome.available, needed: request.least })
       case 'cap-short':
         throw new GatewayError({ kind: 'cap-reached', remaining: outcome.remaining, needed: request.least })
+      case 'key-unusable':
+        throw new GatewayError({ kind: 'credential-invalid' })
       default:
         throw unexpected(outcome)
     }
@@ -91,11 +102,16 @@ export class Ledger {
     this.overdue.push(closing)
   }
 
-  /** Undefined if there is no such account. */
-  async deposit(deposit: Deposit): Promise<Deposited | undefined> {
+  async deposit(deposit: Deposit): Promise<DepositOutcome> {
     const outcome = await this.submit({ type: 'deposit', deposit })
-    if (outcome.type !== 'deposited') throw unexpected(outcome)
-    return outcome.deposited
+    switch (outcome.type) {
+      case 'deposited':
+      case 'no-account':
+      case 'balance-too-large':
+        return outcome
+      default:
+        throw unexpected(outcome)
+    }
   }
 
   /** Releases what dead processes left held, and what no call of this one holds; returns how many holds there were. */
@@ -106,27 +122,28 @@ export class Ledger {
   }
 
   /** To be called every `TEND_MS`: says that this owner lives, writes what is overdue, and recovers from the dead. */
-  async tend(): Promise<number> {
+  async tend(): Promise<Tended> {
     await this.submit({ type: 'renew', lease: { owner: this.owner, expiresAt: this.leaseEnd() } })
-    await this.writeOverdue()
-    return this.recover()
+    const overdue = await this.writeOverdue()
+    return { recovered: await this.recover(), overdue }
   }
 
   /** Resolves when everything that was submitted is committed; returns how many settlements cannot be. */
   async drain(): Promise<number> {
     while (this.running) await this.running
-    await this.writeOverdue()
-    return this.overdue.length
+    return this.writeOverdue()
   }
 
   private leaseEnd(): number {
     return this.clock() + LEASE_MS
   }
 
-  private async writeOverdue(): Promise<void> {
+  /** Returns how many remain. */
+  private async writeOverdue(): Promise<number> {
     const due = this.overdue
     this.overdue = []
     await Promise.all(due.map(closing => this.settle(closing).catch(() => this.overdue.push(closing))))
+    return this.overdue.length
   }
 
   private submit(operation: LedgerOperation): Promise<LedgerOutcome> {
@@ -138,6 +155,8 @@ export class Ledger {
 
   private async run(): Promise<void> {
     while (this.waiting.length > 0) {
+      // An embedded store writes without giving way: without this, a hundred requests that arrive together would be a
+      // hundred commits, one after the other.
       await endOfTurn()
       const batch = this.waiting
       this.waiting = []
@@ -160,12 +179,6 @@ export class Ledger {
     }
   }
 }
-
-/**
- * All that one turn of the event loop brings makes one batch. An embedded store writes without giving way: without this,
- * a hundred requests that arrive together would be a hundred commits, one after the other.
- */
-const endOfTurn = (): Promise<void> => new Promise(resolve => setImmediate(resolve))
 
 const unexpected = ({ type }: LedgerOutcome): GatewayError =>
   new GatewayError({ kind: 'internal' }, new Error(`the ledger answered ${type}`))

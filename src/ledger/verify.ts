@@ -3,6 +3,7 @@ import type { ChargeInputs, Entry } from '../core/ledger.ts'
 import { formatDollars, type Nanos, nanos, ZERO } from '../core/money.ts'
 import { cost, TOKEN_CLASSES } from '../core/price.ts'
 import { type AccountClaims, type Audit, type AuditedUsage, addSums, NO_SUMS, type UsageSums } from '../core/records.ts'
+import { endOfTurn } from '../core/turns.ts'
 import { NO_USAGE } from '../core/usage.ts'
 
 /** The first row that does not fit: what it says, and what everything else says it should. */
@@ -35,27 +36,33 @@ export interface Progress {
 /** Rows between two pauses, in which the gateway does its work. */
 const SLICE_ROWS = 1_000
 
+export interface VerifyOptions {
+  readonly report?: (progress: Progress) => void
+  /** Nobody waits for the result any more. */
+  readonly signal?: AbortSignal
+}
+
 /** Computes every charge, every balance and every sum again, from the rows they came from. */
-export async function verify(audit: Audit, report: (progress: Progress) => void = () => {}): Promise<Verification> {
+export async function verify(audit: Audit, { report, signal }: VerifyOptions = {}): Promise<Verification> {
   const size = await audit.size()
   const found = { accounts: 0, entries: 0, charges: 0, unpriced: 0, usage: 0, balance: ZERO }
   const heads = new Map<string, string>()
-  const progress = () => report({ checked: found.entries + found.usage, total: size.rows })
   const result = (problem?: Problem): Verification => ({ ...found, heads, openHolds: size.holds, problem })
+  const pause = async () => {
+    report?.({ checked: found.entries + found.usage, total: size.rows })
+    await endOfTurn()
+    signal?.throwIfAborted()
+  }
 
   for (const id of await audit.accountIds()) {
     const chain = new AccountChain(id)
-    for (let claims: AccountClaims | undefined; !claims; ) {
+    for (let isLast = false; !isLast; ) {
       const slice = await audit.entriesAfter(id, chain.seq, SLICE_ROWS)
       const problem = first(slice.entries, entry => chain.follow(entry))
-      if (problem) return result(problem)
+      isLast = slice.isLast
+      const wrong = problem ?? (isLast ? chain.compare(slice.claims) : undefined)
+      if (wrong) return result(wrong)
       found.entries += slice.entries.length
-      claims = slice.claims
-      if (claims) {
-        const wrong = chain.compare(claims)
-        if (wrong) return result(wrong)
-      }
-      progress()
       await pause()
     }
     found.accounts++
@@ -69,21 +76,15 @@ export async function verify(audit: Audit, report: (progress: Progress) => void 
   for (let sums: ReadonlyMap<string, UsageSums> | undefined, id = 0; !sums; ) {
     const slice = await audit.usageAfter(id, SLICE_ROWS)
     const problem = first(slice.rows, row => totals.add(row))
-    if (problem) return result(problem)
+    sums = slice.sums
+    const wrong = problem ?? (sums ? totals.compare(sums) : undefined)
+    if (wrong) return result(wrong)
     found.usage += slice.rows.length
     id = slice.rows.at(-1)?.id ?? id
-    sums = slice.sums
-    if (sums) {
-      const wrong = totals.compare(sums)
-      if (wrong) return result(wrong)
-    }
-    progress()
     await pause()
   }
   return result()
 }
-
-const pause = (): Promise<void> => new Promise(resolve => setImmediate(resolve))
 
 function first<T>(rows: readonly T[], check: (row: T) => Problem | undefined): Problem | undefined {
   for (const row of rows) {
@@ -122,8 +123,10 @@ class AccountChain {
     return problem
   }
 
-  compare(claims: AccountClaims): Problem | undefined {
+  compare(claims: AccountClaims | undefined): Problem | undefined {
     const wrong = differs('accounts', this.id)
+    if (!claims) return wrong('the account of these entries is not there', this.balance, ZERO)
+    const ids = new Set(claims.keys.map(({ id }) => id))
     const spent = [...this.spentByKey.values()].reduce((sum, amount) => nanos(sum + amount), ZERO)
     return (
       wrong('the number of entries is wrong: rows are missing at the end', claims.entries, this.seq) ??
@@ -139,8 +142,7 @@ class AccountChain {
         )
       }) ??
       first([...this.spentByKey], ([id, amount]) => {
-        const isThere = claims.keys.some(key => key.id === id)
-        return isThere ? undefined : differs('keys', id)('the key of these charges is not there', amount, ZERO)
+        return ids.has(id) ? undefined : differs('keys', id)('the key of these charges is not there', amount, ZERO)
       })
     )
   }

@@ -2,6 +2,7 @@ import type { Directory } from '../core/directory.ts'
 import { newApiKey } from '../core/ids.ts'
 import { newKey } from '../core/key.ts'
 import { dollars } from '../core/money.ts'
+import type { Records } from '../core/records.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 
 const FIRST_BALANCE = dollars(100)
@@ -9,21 +10,23 @@ const FIRST_BALANCE = dollars(100)
 export interface FirstAccountDeps {
   readonly directory: Directory
   readonly ledger: Ledger
+  readonly records: Records
   readonly clock: () => number
 }
 
 /** The account and the key of the very first start. Returns the key's secret, undefined on every later start. */
 export async function createFirstAccount(
   bootstrapKey: string | undefined,
-  { directory, ledger, clock }: FirstAccountDeps,
+  { directory, ledger, records, clock }: FirstAccountDeps,
 ): Promise<string | undefined> {
   const createdAt = clock()
-  const account = await directory.createAccount({ id: 'default', name: 'default', group: 'default', createdAt })
-  if (!account) return undefined
-  const accountId = account.id
-  const opening = { kind: 'topup', source: 'opening', note: 'opening balance' } as const
-  await ledger.deposit({ ...opening, accountId, amount: FIRST_BALANCE, at: createdAt })
+  const accountId = 'default'
   const secret = bootstrapKey ?? newApiKey()
-  await directory.createKey(newKey(secret, { accountId, name: 'first key', createdAt }))
-  return secret
+  const account = { id: accountId, name: accountId, group: 'default', createdAt }
+  const created = await directory.createAccount(account, newKey(secret, { accountId, name: 'first key', createdAt }))
+  // A first start that was killed in between is made good by the next one.
+  const { rows: entries } = await records.entries(accountId, { cursor: undefined, limit: 1 })
+  const opening = { kind: 'topup', source: 'opening', note: 'opening balance' } as const
+  if (entries.length === 0) await ledger.deposit({ ...opening, accountId, amount: FIRST_BALANCE, at: createdAt })
+  return created ? secret : undefined
 }

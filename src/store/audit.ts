@@ -37,7 +37,16 @@ export class SqliteAudit implements Audit {
   }
 
   async accountIds(): Promise<readonly string[]> {
-    return this.db.all<{ id: string }>('SELECT id FROM accounts ORDER BY id').map(({ id }) => id)
+    // From one account's first entry to the next one's: the entries in between need not be read.
+    const rows = this.db.all<{ id: string }>(
+      `WITH RECURSIVE paid (id) AS (
+         SELECT min(account_id) FROM entries
+         UNION ALL
+         SELECT (SELECT min(account_id) FROM entries WHERE account_id > paid.id) FROM paid WHERE paid.id IS NOT NULL
+       )
+       SELECT id FROM accounts UNION SELECT id FROM paid WHERE id IS NOT NULL ORDER BY id`,
+    )
+    return rows.map(({ id }) => id)
   }
 
   async entriesAfter(accountId: string, seq: number, limit: number): Promise<EntriesSlice> {
@@ -47,7 +56,8 @@ export class SqliteAudit implements Audit {
       seq,
       limit,
     )
-    return { entries: rows.map(toEntry), claims: rows.length < limit ? this.claims(accountId) : undefined }
+    const isLast = rows.length < limit
+    return { entries: rows.map(toEntry), isLast, claims: isLast ? this.claims(accountId) : undefined }
   }
 
   async usageAfter(id: number, limit: number): Promise<UsageSlice> {
@@ -72,17 +82,15 @@ export class SqliteAudit implements Audit {
     }
   }
 
-  private claims(accountId: string): AccountClaims {
-    const account = this.db.get<AccountRow>('SELECT * FROM accounts WHERE id = ?', accountId) as AccountRow
-    const held = this.db.get<{ held: bigint }>(
-      'SELECT coalesce(sum(amount), 0) AS held FROM holds WHERE account_id = ?',
+  private claims(accountId: string): AccountClaims | undefined {
+    const account = this.db.get<AccountRow>('SELECT * FROM accounts WHERE id = ?', accountId)
+    if (!account) return undefined
+    const keys = this.db.all<KeyRow>('SELECT * FROM keys WHERE account_id = ? ORDER BY id', accountId)
+    const holds = this.db.all<{ key_id: string; held: bigint }>(
+      'SELECT key_id, sum(amount) AS held FROM holds WHERE account_id = ? GROUP BY key_id',
       accountId,
     )
-    const keys = this.db.all<KeyRow & { held_in_rows: bigint }>(
-      `SELECT k.*, (SELECT coalesce(sum(amount), 0) FROM holds h WHERE h.key_id = k.id) AS held_in_rows
-       FROM keys k WHERE k.account_id = ? ORDER BY k.id`,
-      accountId,
-    )
+    const heldByKey = new Map(holds.map(({ key_id, held }) => [key_id, held]))
     return {
       id: account.id,
       balance: nanos(account.balance),
@@ -90,12 +98,12 @@ export class SqliteAudit implements Audit {
       held: nanos(account.held),
       entries: Number(account.entries),
       head: account.head,
-      heldInRows: nanos(held?.held ?? 0n),
+      heldInRows: nanos(holds.reduce((sum, { held }) => sum + held, 0n)),
       keys: keys.map(key => ({
         id: key.id,
         spent: nanos(key.spent),
         held: nanos(key.held),
-        heldInRows: nanos(key.held_in_rows),
+        heldInRows: nanos(heldByKey.get(key.id) ?? 0n),
       })),
     }
   }

@@ -1,4 +1,14 @@
-import type { Account, Caller, Directory, Key, KeyChanges, NewKey, Page, PageRequest } from '../core/directory.ts'
+import type {
+  Account,
+  Caller,
+  Directory,
+  Key,
+  KeyChanges,
+  NewAccount,
+  NewKey,
+  Page,
+  PageRequest,
+} from '../core/directory.ts'
 import type { EmbeddedDatabase } from './database.ts'
 import { page } from './page.ts'
 import { type AccountRow, type KeyRow, toAccount, toKey } from './rows.ts'
@@ -15,8 +25,15 @@ export class SqliteDirectory implements Directory {
 
   // ── accounts ────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  async createAccount(account: Pick<Account, 'id' | 'name' | 'group' | 'createdAt'>): Promise<Account | undefined> {
-    const { id, name, group, createdAt } = account
+  async createAccount(account: NewAccount, firstKey?: NewKey): Promise<Account | undefined> {
+    return this.db.transaction(() => {
+      const created = this.insertAccount(account)
+      if (created && firstKey) this.insertKey(firstKey)
+      return created
+    })
+  }
+
+  private insertAccount({ id, name, group, createdAt }: NewAccount): Account | undefined {
     const row = this.db.get<AccountRow>(
       `INSERT INTO accounts (id, name, grp, created_at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING RETURNING *`,
       id,
@@ -63,6 +80,10 @@ export class SqliteDirectory implements Directory {
   }
 
   async createKey(key: NewKey): Promise<Key> {
+    return this.insertKey(key)
+  }
+
+  private insertKey(key: NewKey): Key {
     const row = this.db.get<KeyRow>(
       `INSERT INTO keys (id, account_id, name, secret_hash, hint, cap, models, expires_at, created_at)
        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING *`,

@@ -55,8 +55,9 @@ export class SqliteLedger implements LedgerStore, BookReader {
   key(id: string): KeyState | undefined {
     const row = this.selectKey.get(id)
     if (!row) return undefined
-    const { account_id: accountId, cap, spent, held } = row
-    return { id, accountId, cap: cap === null ? undefined : nanos(cap), spent: nanos(spent), held: nanos(held) }
+    const isUsable = row.enabled === 1n && row.revoked_at === null
+    const cap = row.cap === null ? undefined : nanos(row.cap)
+    return { id, accountId: row.account_id, cap, isUsable, spent: nanos(row.spent), held: nanos(row.held) }
   }
 
   hold(requestId: string): Hold | undefined {

@@ -41,6 +41,7 @@ export interface KeyRow {
   readonly models: string | null
   readonly expires_at: bigint | null
   readonly enabled: bigint
+  readonly revoked_at: bigint | null
   readonly created_at: bigint
   readonly last_used_at: bigint | null
 }

@@ -6,6 +6,7 @@ import {
   type UsageFilter,
   type UsageSums,
 } from '../core/records.ts'
+import { endOfTurn } from '../core/turns.ts'
 import type { EmbeddedDatabase, Value } from './database.ts'
 import { HOUR_SUMS, type HourSumsRow, toSums } from './rows.ts'
 
@@ -39,7 +40,7 @@ export async function summaryOf(
     const end = hourAfter(db, hour) ?? last
     for (const row of sumsBetween(db, by, { filter, from: hour, to: Math.min(end, last) })) merge(sums, row)
     hour = end
-    await Bun.sleep(0)
+    await endOfTurn()
   }
   return [...sums.values()].sort(inOrder(by.filter(isTime)))
 }

@@ -1,14 +1,15 @@
 import type { Page, PageRequest } from '../core/directory.ts'
 import type { UsageRow } from '../core/ledger.ts'
 import type { UsageFilter } from '../core/records.ts'
+import { endOfTurn } from '../core/turns.ts'
 import type { EmbeddedDatabase, Value } from './database.ts'
 import { page } from './page.ts'
 import { toUsage, type UsageTableRow } from './rows.ts'
 
 /** Rows that one look at the table may pass over: some milliseconds, after which other work has its turn. */
-const SLICE_ROWS = 5_000
+const SLICE_ROWS = 1_000
 /** Rows that one page may pass over in search of its own. Beyond that it comes as it is, with a cursor to go on from. */
-const PAGE_SCAN_ROWS_MAX = 1_000_000
+const PAGE_SCAN_ROWS_MAX = 200_000
 
 interface Condition {
   readonly sql: string
@@ -36,8 +37,8 @@ export async function usagePage(
   db: EmbeddedDatabase,
   { cursor, limit, ...filter }: UsageFilter & PageRequest,
 ): Promise<Page<UsageRow>> {
-  const filters = choose(filter)
   const range = { from: filter.from ?? 0, ...startOf(cursor, filter.to) }
+  const filters = choose(filter, indexed => !placeAfter(db, indexed, { ...range, rows: SLICE_ROWS }))
   if (!filters.rest) return pageOf(rowsIn(db, filters, { ...range, limit: limit + 1 }), limit)
 
   const found: UsageTableRow[] = []
@@ -47,7 +48,7 @@ export async function usagePage(
     found.push(...rowsIn(db, filters, { ...range, ...after, end, limit: limit + 1 - found.length }))
     if (found.length > limit || !end) return pageOf(found, limit)
     after = end
-    await Bun.sleep(0)
+    await endOfTurn()
   }
   return { rows: found.map(toUsage), next: cursorOf(after) }
 }
@@ -62,8 +63,6 @@ const pageOf = (rows: readonly UsageTableRow[], limit: number): Page<UsageRow> =
 
 const CURSOR = /^(\d{1,15})-(\d{1,15})$/
 
-export const isUsageCursor = (text: string): boolean => CURSOR.test(text)
-
 const cursorOf = ({ startedAt, id }: Place): string => `${startedAt}-${id}`
 
 /** Rows come after this place; without a cursor, all that started before `to`. */
@@ -75,22 +74,31 @@ function startOf(cursor: string | undefined, to = Number.MAX_SAFE_INTEGER): Plac
 
 // ── questions ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
-/** A key has fewer requests than its account, failures are fewer than successes, and a model has many accounts. */
-function choose({ accountId, keyId, model, status }: UsageFilter): Filters {
-  const indexed: Filters['indexed'][] = []
-  const rest: Condition[] = []
+type Indexed = Filters['indexed']
+
+/** One that has few rows settles the matter; else a key has fewer than its account, and failures are fewer than models. */
+function choose(filter: UsageFilter, hasFewRows: (indexed: Indexed) => boolean): Filters {
+  const { indexed, others } = conditionsOf(filter)
+  const [only] = indexed
+  const best = indexed.length > 1 ? (indexed.find(hasFewRows) ?? only) : only
+  const rest = [...indexed.filter(condition => condition !== best), ...others]
+  const sql = rest.map(condition => condition.sql).join(' AND ')
+  return {
+    indexed: best ?? { index: 'usage_by_time', sql: '1', values: [] },
+    rest: rest.length > 0 ? { sql, values: rest.flatMap(({ values }) => values) } : undefined,
+  }
+}
+
+function conditionsOf({ accountId, keyId, model, status }: UsageFilter): { indexed: Indexed[]; others: Condition[] } {
+  const indexed: Indexed[] = []
   if (keyId !== undefined) indexed.push({ index: 'usage_by_key', sql: 'key_id = ?', values: [keyId] })
   if (status === 'error') indexed.push({ index: 'usage_by_failure', sql: `status <> 'ok'`, values: [] })
-  else if (status === 'ok') rest.push({ sql: `status = 'ok'`, values: [] })
-  else if (status !== undefined) {
+  else if (status !== undefined && status !== 'ok') {
     indexed.push({ index: 'usage_by_status', sql: `status <> 'ok' AND status = ?`, values: [status] })
   }
   if (accountId !== undefined) indexed.push({ index: 'usage_by_account', sql: 'account_id = ?', values: [accountId] })
   if (model !== undefined) indexed.push({ index: 'usage_by_model', sql: 'model = ?', values: [model] })
-  const [first = { index: 'usage_by_time', sql: '1', values: [] }, ...others] = indexed
-  const all = [...others, ...rest]
-  const sql = all.map(condition => condition.sql).join(' AND ')
-  return { indexed: first, rest: all.length > 0 ? { sql, values: all.flatMap(({ values }) => values) } : undefined }
+  return { indexed, others: status === 'ok' ? [{ sql: `status = 'ok'`, values: [] }] : [] }
 }
 
 const AFTER = 'started_at >= ? AND started_at <= ? AND (started_at < ? OR id < ?)'
@@ -122,7 +130,7 @@ function rowsIn(db: EmbeddedDatabase, { indexed, rest }: Filters, range: Range):
 /** Where so many rows further on are passed; undefined if there are not so many. */
 function placeAfter(
   db: EmbeddedDatabase,
-  { index, sql, values }: Filters['indexed'],
+  { index, sql, values }: Indexed,
   { from, startedAt, id, rows }: Place & { from: number; rows: number },
 ): Place | undefined {
   const row = db.get<{ started_at: bigint; id: bigint }>(

@@ -118,6 +118,8 @@ class ChatStreamEditor implements AnswerStream {
   private readonly choices = new Map<unknown, Choice>()
   private created: unknown
   private usage = '{}'
+  /** Chunks that say that an answer is over: they wait for the bill, as every ending does. */
+  private endings = ''
 
   constructor(view: View) {
     this.view = view
@@ -160,13 +162,14 @@ class ChatStreamEditor implements AnswerStream {
   }
 
   close(bill: Bill): string {
-    const endings = [...this.choices].map(([index, { calls, reason }]) => {
+    const missing = [...this.choices].map(([index, { calls, reason }]) => {
       if (reason !== undefined) return ''
       return this.chunk(index, {}, FINISH_REASONS[calls.size > 0 ? 'tool-calls' : 'stop'])
     })
-    if (!this.view.includeUsage) return endings.join('') + DONE
+    const endings = this.endings + missing.join('')
+    if (!this.view.includeUsage) return endings + DONE
     const usage = new RawJson(editMembers(this.usage, jsonMembers(writeUsage(bill))))
-    return endings.join('') + dataFrame(stringify({ ...this.head(), choices: [], usage })) + DONE
+    return endings + dataFrame(stringify({ ...this.head(), choices: [], usage })) + DONE
   }
 
   private passOn(chunk: JsonObject, frame: Frame): string {
@@ -175,12 +178,17 @@ class ChatStreamEditor implements AnswerStream {
     if (chunk.choices.length === 0 && chunk.usage) return ''
     let before = ''
     let text = editMembers(frame.data, this.identity(chunk))
+    let isEnding = false
     chunk.choices.forEach((wire, place) => {
       const choice = this.observe(wire)
+      isEnding ||= readFinishReason(wire.finish_reason) !== undefined
       before += this.fillSilentCalls(wire, choice)
       text = mendChunk(text, place, { wire, hasCalls: choice.calls.size > 0 })
     })
-    return before + dataFrame(text)
+    const frames = before + dataFrame(text)
+    if (!isEnding) return frames
+    this.endings += frames
+    return ''
   }
 
   private head() {
