@@ -62,14 +62,16 @@ export class Ledger {
   async hold(request: HoldRequest): Promise<Nanos> {
     const lease = { owner: this.owner, expiresAt: this.leaseEnd() }
     const { requestId } = request
+    const isRepeat = this.underWay.has(requestId)
+    const forget = () => !isRepeat && this.underWay.delete(requestId)
     // Before it is written: a recovery in between must not take it for a stray.
     this.underWay.add(requestId)
     const outcome = await this.submit({ type: 'hold', request, lease }).catch(error => {
-      this.underWay.delete(requestId)
+      forget()
       throw error
     })
     if (outcome.type === 'held') return outcome.amount
-    this.underWay.delete(requestId)
+    forget()
     switch (outcome.type) {
       case 'balance-short':
         if (outcome.balance <= ZERO) throw new GatewayError({ kind: 'balance-empty', balance: outcome.balance })

@@ -33,16 +33,26 @@ export class SqliteLedger implements LedgerStore, BookReader {
 
   async commit(batch: readonly LedgerOperation[]): Promise<readonly LedgerOutcome[]> {
     const book = new Book(this)
-    const outcomes = this.db.transaction(() => {
-      const decided = batch.map(operation => book.apply(operation))
-      this.writer.write(book)
-      return decided
-    })
+    const outcomes = this.write(batch, book)
     for (const [requestId, hold] of [...book.taken, ...book.changed]) {
       if (hold) this.open.set(requestId, hold)
       else this.open.delete(requestId)
     }
     return outcomes
+  }
+
+  private write(batch: readonly LedgerOperation[], book: Book): LedgerOutcome[] {
+    try {
+      return this.db.transaction(() => {
+        const decided = batch.map(operation => book.apply(operation))
+        this.writer.write(book)
+        return decided
+      })
+    } catch (error) {
+      // Whatever has become of it, the file knows.
+      this.open.clear()
+      throw error
+    }
   }
 
   account(id: string): AccountState | undefined {

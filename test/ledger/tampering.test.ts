@@ -183,6 +183,10 @@ const TAMPERED: Readonly<Record<string, readonly [sql: string, found: Found]>> =
     `UPDATE keys SET held = 5 WHERE account_id = '$ACCOUNT'`,
     ['keys', '$KEY', /the amount held is not the sum of its holds/],
   ],
+  'an account that is gone': [
+    `DELETE FROM accounts WHERE id = '$ACCOUNT'`,
+    ['accounts', '$ACCOUNT', /the account of these entries is not there/],
+  ],
   'a key that is gone': [`DELETE FROM keys WHERE account_id = '$ACCOUNT'`, ['keys', '$KEY', /./]],
   'a hold that nobody took': [
     `INSERT INTO holds SELECT 'forged', '$ACCOUNT', id, 7, 'x', 0, 0, '', '', 'chat', 'chat', 0, 1

@@ -1,0 +1,228 @@
+import { copyFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Closing } from '../../../src/core/ledger.ts'
+import { NO_USAGE } from '../../../src/core/usage.ts'
+import { verify } from '../../../src/ledger/verify.ts'
+import { Broken, checkAdmissions, checkChain, checkNoFormerOwner, checkSums, say } from './checks.ts'
+import type { Fault } from './crashing-database.ts'
+import type { Journey, Template } from './driver.ts'
+import { type Circumstances, explain, type Logged } from './explain.ts'
+import { chooseFault, kill } from './faults.ts'
+import { Generator, type Step } from './generate.ts'
+import { beginLife, type Life } from './life.ts'
+import type { Model } from './model.ts'
+import {
+  ask,
+  describe,
+  type Operation,
+  type Question,
+  type Submission,
+  secretHashOf,
+  UNAVAILABLE,
+} from './operations.ts'
+import type { Random } from './random.ts'
+import type { Sabotage } from './sabotage.ts'
+
+export interface EpochOptions {
+  readonly number: number
+  readonly random: Random
+  readonly folder: string
+  readonly template: Template
+  readonly journey: Journey
+  readonly sabotage: Sabotage | undefined
+}
+
+const HOUR_MS = 3_600_000
+const RESTARTS = 0.003
+const VERIFICATIONS = 0.003
+const KEY_CHECKS = 0.2
+const DEATHS_IN_RECOVERY = 0.2
+const LAST_DEATHS = 0.2
+
+const AT_REST: Fault = { type: 'kill', point: 'at rest', skip: 0 }
+const RESTARTED: Circumstances = { isReopened: true, hasDied: false, hasFailed: false, isAnswerLost: false }
+
+/** One database, from its beginning through several processes to its last verification. */
+export class Epoch {
+  steps = 0
+  private readonly options: EpochOptions
+  private readonly random: Random
+  private readonly generator: Generator
+  private now = 1_750_000_000_000
+  private lives = 0
+  private life: Life
+  private model: Model
+  private heads: ReadonlyMap<string, string> = new Map()
+  private usageId = 0n
+  /** Settlements that the ledger keeps in memory until it is tended. */
+  private overdue: Closing[] = []
+  private log: Logged[] = []
+
+  constructor(options: EpochOptions) {
+    this.options = options
+    this.random = options.random
+    this.generator = new Generator(options.random)
+    const path = join(options.folder, `epoch-${options.number}.db`)
+    copyFileSync(options.template.path, path)
+    this.life = this.begin(path)
+    this.model = options.template.model.copy()
+    this.model.owner = this.life.owner
+  }
+
+  async run(steps: number): Promise<void> {
+    try {
+      for (const question of this.generator.opening(this.model, this.now)) await this.perform(only(question))
+      while (this.steps < steps) await this.step()
+      if (this.random.chance(LAST_DEATHS)) await this.perform({ submissions: [] }, AT_REST)
+      await this.verify()
+    } finally {
+      this.life.db.bury()
+    }
+  }
+
+  /** For messages. */
+  lastStep(): string {
+    return this.log.map(({ operation, answer }) => `  ${describe(operation)} -> ${answer ?? 'no answer'}`).join('\n')
+  }
+
+  private async step(): Promise<void> {
+    this.now += this.random.chance(0.01) ? HOUR_MS : this.random.between(1, 2_000)
+    if (this.random.chance(RESTARTS)) await this.restart()
+    const step = this.generator.step(this.model, this.now)
+    const isBehind = this.overdue.length > 0 || this.model.strays.size > 0
+    const fault = chooseFault(this.random, step, isBehind)
+    await this.perform(isBehind ? withTendAlone(step) : step, fault)
+    if (this.random.chance(KEY_CHECKS)) await this.checkKey()
+    if (this.random.chance(VERIFICATIONS)) await this.verify()
+    this.steps++
+    this.options.journey.steps++
+  }
+
+  // ── one step ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  /** Submits everything in one tick, lets go wrong what goes wrong, and looks at what has become of it. */
+  private async perform({ submissions, admissions }: Step, fault?: Fault): Promise<void> {
+    const { db } = this.life
+    this.log = []
+    db.arm(fault)
+    await Promise.all(submissions.map(submission => this.submit(submission)))
+    if (fault?.point === 'at rest') db.die('at rest')
+
+    const hasDied = db.isDead
+    const hasFailed = db.hasFailed && !hasDied
+    db.arm(undefined)
+    if (hasDied) this.reopen()
+    const isAnswerLost = hasFailed && fault?.point === 'after the commit'
+    this.check({ isReopened: hasDied, hasDied, hasFailed, isAnswerLost })
+    if (admissions !== undefined && !hasDied && !hasFailed) checkAdmissions(admissions, this.log)
+
+    if (hasDied) await this.recover()
+    else this.settleLater(this.log)
+  }
+
+  private async submit({ question, next }: Submission): Promise<void> {
+    const { db } = this.life
+    const logged = this.partsOf(question).map(operation => ({ operation, answer: undefined }) as Logged)
+    this.log.push(...logged)
+
+    const answer = await ask(question, this.life)
+    if (db.isDead && (answer === UNAVAILABLE || answer.startsWith('failed'))) return
+    this.options.journey.count(question, answer)
+    // What has several parts is answered with the last of them, or failed as a whole.
+    for (const part of answer === UNAVAILABLE ? logged : logged.slice(-1)) part.answer = answer
+    if (question.type === 'tend' && answer !== UNAVAILABLE) this.overdue = []
+    if (next && (question.type !== 'hold' || answer.startsWith('held'))) await this.submit(next)
+  }
+
+  private partsOf(question: Question): readonly Operation[] {
+    if (question.type !== 'tend') return [question]
+    return [{ type: 'renew', at: question.at }, ...this.overdue.map(settle), { type: 'recover' }]
+  }
+
+  /** As the gateway does: a settlement that could not be written is left to the ledger. */
+  private settleLater(failed: readonly Logged[]): void {
+    for (const { operation, answer } of failed) {
+      if (answer !== UNAVAILABLE || operation.type !== 'settle' || this.overdue.includes(operation.closing)) continue
+      const closing = this.random.chance(0.5) ? operation.closing : undelivered(operation.closing)
+      this.life.ledger.settleLater(closing)
+      this.overdue.push(closing)
+    }
+  }
+
+  private check(how: Circumstances): void {
+    const found = this.life.looker.look({ accounts: this.model.accounts, usageId: this.usageId })
+    checkSums(found)
+    this.model = explain(this.model, this.log, found, how)
+    this.model.owner = this.life.owner
+    this.heads = checkChain(this.heads, found)
+    this.usageId = found.usage.at(-1)?.id ?? this.usageId
+  }
+
+  /** A key that was revoked or disabled lets nobody in, from that moment on. */
+  private async checkKey(): Promise<void> {
+    const id = this.random.pick([...this.model.keys.keys()])
+    const caller = await this.life.directory.authenticate(secretHashOf(id), this.now)
+    const isRight = this.model.isUsable(id) ? caller !== undefined : caller === undefined
+    if (!isRight) throw new Broken('answers', `key ${id} is known as ${say(caller)}`)
+  }
+
+  private async verify(): Promise<void> {
+    const { problem } = await verify(this.life.audit)
+    if (problem) throw new Broken(8, `verify says: ${say(problem)}`)
+    this.options.journey.verifications++
+  }
+
+  // ── lives ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  private begin(path: string): Life {
+    const { folder, number, random, sabotage, journey } = this.options
+    const life = ++this.lives
+    return beginLife({
+      ...{ path, remainsPath: join(folder, `epoch-${number}-${life}.db`), toll: journey.toll, sabotage },
+      ...{ owner: `process ${life}`, clock: () => this.now, logPagesMax: random.pick([20, 200, 8_000]) },
+    })
+  }
+
+  /** The next process finds what the dead one has left. */
+  private reopen(): void {
+    const { db } = this.life
+    this.life = this.begin(db.remainsPath)
+    db.bury()
+    this.overdue = []
+  }
+
+  /** The first thing a process does. It can die of it, too. */
+  private async recover(): Promise<void> {
+    const step = only({ type: 'recover' })
+    await this.perform(step, this.random.chance(DEATHS_IN_RECOVERY) ? kill(this.random, step) : undefined)
+    checkNoFormerOwner(this.life.looker.holds(), this.life.owner)
+  }
+
+  /** An orderly end: what is overdue is written, what is held is left. */
+  private async restart(): Promise<void> {
+    const { ledger, db, path } = this.life
+    this.log = this.overdue.map(closing => ({ operation: settle(closing), answer: undefined }))
+    await ledger.drain()
+    db.close()
+    this.life = this.begin(path)
+    this.check(RESTARTED)
+    this.overdue = []
+    await this.recover()
+  }
+}
+
+const only = (question: Question): Step => ({ submissions: [{ question }] })
+
+const settle = (closing: Closing): Operation => ({ type: 'settle', closing })
+
+/** Only alone it is known when `tend` writes what is overdue, and gives back what is nobody's. */
+const withTendAlone = ({ submissions, ...step }: Step): Step => ({
+  ...step,
+  submissions: submissions.length === 1 ? submissions : submissions.filter(({ question }) => question.type !== 'tend'),
+})
+
+/** An answer that could not be settled was not delivered. */
+const undelivered = (closing: Closing): Closing => ({
+  ...closing,
+  ...{ status: 'ledger_unavailable', ending: undefined, usage: NO_USAGE, source: 'estimated' },
+})
