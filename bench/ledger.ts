@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { newHex, newRequestId } from '../src/core/ids.ts'
-import type { Closing, HeldCall } from '../src/core/ledger.ts'
+import type { HeldCall } from '../src/core/ledger.ts'
 import { dollars, nanos, pricePerMillion } from '../src/core/money.ts'
 import { Ledger } from '../src/ledger/ledger.ts'
 import type { DatabaseOptions } from '../src/store/database.ts'
@@ -96,16 +96,16 @@ async function holdAndSettle(options: DatabaseOptions, { concurrency, pairs }: L
   if (!price) throw new Error('no price')
 
   const call = { ...CALL, priceId: price.id }
+  const [most, least] = [nanos(9_000_000n), nanos(1_000_000n)]
   const pair = async () => {
-    const startedAt = clock()
-    const opening = { requestId: newRequestId(startedAt), accountId, keyId, call }
-    await ledger.hold({ ...opening, most: nanos(9_000_000n), least: nanos(1_000_000n), at: startedAt })
-    const closing: Closing = {
-      ...opening,
-      ...{ price, startedAt, usage: USAGE, source: 'upstream', status: 'ok', ending: 'stop' },
-      ...{ firstByteMs: 10, durationMs: 20 },
-    }
-    await ledger.settle(closing)
+    const at = clock()
+    const requestId = newRequestId(at)
+    await ledger.hold({ requestId, accountId, keyId, call, most, least, at })
+    // biome-ignore format: one line, one closing
+    await ledger.settle({
+      requestId, accountId, keyId, call, price, startedAt: at, usage: USAGE, source: 'upstream',
+      status: 'ok', ending: 'stop', firstByteMs: 10, durationMs: 20,
+    })
   }
   let left = pairs
   const caller = async () => {

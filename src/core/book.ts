@@ -12,9 +12,9 @@ import type {
   Lease,
   LedgerOperation,
   LedgerOutcome,
+  NewRecord,
   Settled,
   Survivors,
-  UsageRow,
 } from './ledger.ts'
 import { atLeastZero, dollars, type Nanos, nanos, ZERO } from './money.ts'
 import { cost } from './price.ts'
@@ -66,7 +66,7 @@ export class Book {
   /** Holds that were there and have changed; undefined for those that are gone. */
   readonly changed = new Map<string, Hold | undefined>()
   readonly entries: Entry[] = []
-  readonly usage: UsageRow[] = []
+  readonly records: NewRecord[] = []
   readonly renewals: Lease[] = []
   private readonly reader: BookReader
 
@@ -147,11 +147,11 @@ export class Book {
   private interrupt(hold: Hold, now: number): void {
     const { requestId, accountId, keyId, call, amount, at } = hold
     this.release(hold)
-    this.usage.push({
-      ...{ requestId, accountId, keyId, call, startedAt: at, held: amount },
-      ...{ status: 'interrupted', ending: undefined, usage: NO_USAGE, source: 'estimated', cost: ZERO },
-      ...{ firstByteMs: undefined, durationMs: now - at },
-    })
+    const closing = {
+      ...{ requestId, accountId, keyId, call, startedAt: at, firstByteMs: undefined, durationMs: now - at },
+      ...{ status: 'interrupted', ending: undefined, usage: NO_USAGE, source: 'estimated' as const },
+    }
+    this.records.push({ closing, cost: ZERO, held: amount, entrySeq: undefined })
   }
 
   // ── entries ───────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -165,21 +165,21 @@ export class Book {
     // Without its hold the request was settled before: a repeat must not charge again.
     if (hold) {
       this.release(hold)
-      this.usage.push({ ...closing, cost: amount, held: hold.amount })
-      if (amount > ZERO) this.charge(closing, amount)
+      const entrySeq = amount > ZERO ? this.charge(closing, amount).seq : undefined
+      this.records.push({ closing, cost: amount, held: hold.amount, entrySeq })
     }
     const keyRemaining = key.cap === undefined ? undefined : atLeastZero(nanos(key.cap - key.spent))
     return { cost: amount, balance: account.balance, keyRemaining }
   }
 
-  private charge({ requestId, accountId, keyId, usage, price, startedAt, durationMs }: Closing, amount: Nanos): void {
+  private charge({ requestId, accountId, keyId, usage, price, startedAt, durationMs }: Closing, amount: Nanos): Entry {
     const account = this.account(accountId)
     const key = this.key(keyId)
     account.spent = nanos(account.spent + amount)
     key.spent = nanos(key.spent + amount)
     const at = startedAt + durationMs
     const inputs = { usage, price }
-    this.enter({
+    return this.enter({
       kind: 'charge',
       accountId,
       amount: nanos(-amount),

@@ -4,16 +4,20 @@ import type { ChargeInputs, Entry } from './ledger.ts'
 /** What the first entry of an account follows on. */
 export const CHAIN_START = ''
 
-/** Everything an entry says, and the hash of the entry before it, in one fixed order. */
+/**
+ * Everything an entry says, and the hash of the entry before it, in one fixed order. Texts that people have written are
+ * quoted, so that no two entries say the same in different words.
+ */
 export function chainHash(before: string, entry: Omit<Entry, 'hash'>): string {
   const { accountId, seq, kind, amount, balance, source, keyId, note, at, inputs } = entry
-  const said = [before, accountId, seq, kind, `${amount}`, `${balance}`, source, keyId, note, at, charged(inputs)]
-  return hash('sha256', JSON.stringify(said), 'hex')
+  const texts = `${JSON.stringify(source)} ${note === undefined ? '' : JSON.stringify(note)}`
+  const said = `${before} ${accountId} ${seq} ${kind} ${amount} ${balance} ${keyId ?? ''} ${at} ${charged(inputs)} ${texts}`
+  return hash('sha256', said, 'hex')
 }
 
-function charged(inputs: ChargeInputs | undefined): string | undefined {
-  if (!inputs) return undefined
+function charged(inputs: ChargeInputs | undefined): string {
+  if (!inputs) return ''
   const { usage, price } = inputs
   const tokens = `${usage.input} ${usage.cacheRead} ${usage.cacheWrite} ${usage.output}`
-  return `${tokens} at price ${price.id}: ${price.input} ${price.cacheRead} ${price.cacheWrite} ${price.output}`
+  return `${tokens} ${price.id} ${price.input} ${price.cacheRead} ${price.cacheWrite} ${price.output}`
 }

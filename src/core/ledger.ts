@@ -99,6 +99,15 @@ export interface UsageRow extends Omit<Closing, 'price'> {
   readonly held: Nanos
 }
 
+/** A record that is about to be written. */
+export interface NewRecord {
+  readonly closing: Omit<Closing, 'price'>
+  readonly cost: Nanos
+  readonly held: Nanos
+  /** The number of the entry that charged it; undefined where nothing was charged. */
+  readonly entrySeq: number | undefined
+}
+
 /** Money from outside: a top-up, or the correction of a mistake. */
 export interface Deposit {
   readonly kind: 'topup' | 'adjustment'

@@ -65,7 +65,8 @@ export class SqliteAudit implements Audit {
       `SELECT u.*, -e.amount AS charged, e.price_id AS charged_price, e.input AS charged_input,
               e.cache_read AS charged_cache_read, e.cache_write AS charged_cache_write, e.output AS charged_output
        FROM usage u
-       LEFT JOIN entries e ON e.account_id = u.account_id AND e.kind = 'charge' AND e.source = u.request_id
+       LEFT JOIN entries e
+         ON e.account_id = u.account_id AND e.seq = u.entry_seq AND e.kind = 'charge' AND e.source = u.request_id
        WHERE u.id > ? ORDER BY u.id LIMIT ?`,
       id,
       limit,

@@ -34,7 +34,8 @@ export class SqliteLedger implements LedgerStore, BookReader {
   async commit(batch: readonly LedgerOperation[]): Promise<readonly LedgerOutcome[]> {
     const book = new Book(this)
     const outcomes = this.write(batch, book)
-    for (const [requestId, hold] of [...book.taken, ...book.changed]) {
+    for (const [requestId, hold] of book.taken) this.open.set(requestId, hold)
+    for (const [requestId, hold] of book.changed) {
       if (hold) this.open.set(requestId, hold)
       else this.open.delete(requestId)
     }
@@ -79,10 +80,10 @@ export class SqliteLedger implements LedgerStore, BookReader {
 
   deposit({ accountId, kind, source }: Deposit): Entry | undefined {
     const row = this.db.get<EntryRow>(
-      `${ENTRIES_WITH_PRICES} WHERE e.account_id = ? AND e.kind = ? AND e.source = ?`,
+      `${ENTRIES_WITH_PRICES} WHERE e.account_id = ? AND e.source = ? AND e.kind = ? AND e.kind <> 'charge'`,
       accountId,
-      kind,
       source,
+      kind,
     )
     return row && toEntry(row)
   }

@@ -92,7 +92,8 @@ export const MIGRATIONS: readonly Migration[] = [
  * Prices get versions, entries are numbered and chained for each account, holds have owners, usage is summed by the
  * hour. Charges from before name no price: nobody wrote down which one they were made with. Rows that are written with
  * every request name others without `REFERENCES`: the book has read those in the same transaction, and checking them
- * again took as long as writing the row.
+ * again took as long as writing the row. A charge is made once because its request has one record (`usage.request_id`);
+ * a deposit, because its source is there once.
  */
 function ledgerThatCanBeVerified(db: EmbeddedDatabase): void {
   db.script(`
@@ -135,7 +136,7 @@ function ledgerThatCanBeVerified(db: EmbeddedDatabase): void {
     FROM entries_before;
   DROP TABLE entries_before;
   CREATE UNIQUE INDEX entries_by_account ON entries (account_id, seq);
-  CREATE UNIQUE INDEX entries_by_source ON entries (source, account_id, kind);
+  CREATE UNIQUE INDEX entries_by_source ON entries (account_id, source, kind) WHERE kind <> 'charge';
 
   ALTER TABLE holds RENAME TO holds_before;
   UPDATE accounts SET held = 0;
@@ -156,6 +157,7 @@ function ledgerThatCanBeVerified(db: EmbeddedDatabase): void {
     price_id          INTEGER NOT NULL
   ) STRICT, WITHOUT ROWID;
 
+  CREATE INDEX charges_of_requests ON entries (source);
   ALTER TABLE usage RENAME TO usage_before;
   CREATE TABLE usage (
     id                INTEGER PRIMARY KEY,
@@ -180,15 +182,20 @@ function ledgerThatCanBeVerified(db: EmbeddedDatabase): void {
     held              INTEGER NOT NULL,
     started_at        INTEGER NOT NULL,
     first_byte_ms     INTEGER,
-    duration_ms       INTEGER NOT NULL
+    duration_ms       INTEGER NOT NULL,
+    entry_seq         INTEGER
   ) STRICT;
   INSERT INTO usage
-    SELECT NULL, request_id, account_id, key_id, model, channel, protocol, upstream_protocol, stream, status, NULL, input,
-           cache_read, cache_write, output, reasoning, source, NULL, cost, held, started_at, first_byte_ms, duration_ms
-    FROM usage_before ORDER BY started_at;
+    SELECT NULL, request_id, u.account_id, u.key_id, model, channel, protocol, upstream_protocol, stream, status, NULL,
+           u.input, u.cache_read, u.cache_write, u.output, reasoning, u.source, NULL, cost, held, started_at,
+           first_byte_ms, duration_ms, e.seq
+    FROM usage_before u
+    LEFT JOIN entries e ON e.account_id = u.account_id AND e.kind = 'charge' AND e.source = u.request_id
+    ORDER BY started_at;
+  DROP INDEX charges_of_requests;
   INSERT INTO usage
     SELECT NULL, request_id, account_id, key_id, '', '', 'chat', 'chat', 0, 'interrupted', NULL, 0, 0, 0, 0, 0,
-           'estimated', NULL, 0, amount, at, NULL, 0
+           'estimated', NULL, 0, amount, at, NULL, 0, NULL
     FROM holds_before;
   DROP TABLE usage_before;
   DROP TABLE holds_before;

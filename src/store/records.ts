@@ -32,9 +32,9 @@ export class SqliteRecords implements Records {
     if (!row) return undefined
     const price = this.db.get<PriceRow>('SELECT * FROM prices WHERE id = ?', row.price_id)
     const entry = this.db.get<EntryRow>(
-      `${ENTRIES_WITH_PRICES} WHERE e.account_id = ? AND e.kind = 'charge' AND e.source = ?`,
+      `${ENTRIES_WITH_PRICES} WHERE e.account_id = ? AND e.seq = ?`,
       row.account_id,
-      requestId,
+      row.entry_seq,
     )
     return { row: toUsage(row), price: price && toPrice(price), entry: entry && toEntry(entry) }
   }

@@ -203,6 +203,7 @@ export interface UsageTableRow extends CallRow {
   readonly started_at: bigint
   readonly first_byte_ms: bigint | null
   readonly duration_ms: bigint
+  readonly entry_seq: bigint | null
 }
 
 export const toUsage = (row: UsageTableRow): UsageRow => ({

@@ -105,7 +105,7 @@ function fill(path: string): void {
     INSERT INTO usage ${numbers(ROWS)}
       SELECT i + 1, printf('request%09d', i), printf('acc_%03d', ${SQL.key} % ${ACCOUNTS}), printf('key_%03d', ${SQL.key}),
              ${SQL.model}, 'main', 'chat', 'chat', i % 2, iif(${SQL.isFailure}, ${SQL.failure}, 'ok'), NULL,
-             i % 1000, 0, 0, i % 300, 0, 'upstream', NULL, i % 5000, 10000, ${SQL.at}, 50, 900
+             i % 1000, 0, 0, i % 300, 0, 'upstream', NULL, i % 5000, 10000, ${SQL.at}, 50, 900, NULL
       FROM numbers;
     INSERT INTO entries ${numbers(ROWS)}
       SELECT printf('acc_%03d', i % ${ACCOUNTS}), i / ${ACCOUNTS} + 1, 'charge', -1, -(i / ${ACCOUNTS} + 1),
