@@ -4,7 +4,7 @@ import type { ChargeInputs, Ending, Entry, EntryKind, HeldCall, Hold, UsageRow }
 import { type NanosPerMillion, nanos } from '../core/money.ts'
 import type { PriceVersion } from '../core/price.ts'
 import type { UsageSums } from '../core/records.ts'
-import type { UsageSource } from '../core/usage.ts'
+import type { Usage, UsageSource } from '../core/usage.ts'
 
 /** Rows as the embedded database returns them (64-bit integers are bigints), and what they mean. */
 
@@ -185,18 +185,30 @@ export const toPrice = (row: PriceRow): PriceVersion => ({
   since: Number(row.since),
 })
 
-export interface UsageTableRow extends CallRow {
+/** The columns of token counts, the same in usage and in its sums. */
+interface TokensRow {
+  readonly input: bigint
+  readonly cache_read: bigint
+  readonly cache_write: bigint
+  readonly output: bigint
+  readonly reasoning: bigint
+}
+
+const toTokens = (row: TokensRow): Usage => ({
+  input: Number(row.input),
+  cacheRead: Number(row.cache_read),
+  cacheWrite: Number(row.cache_write),
+  output: Number(row.output),
+  reasoning: Number(row.reasoning),
+})
+
+export interface UsageTableRow extends CallRow, TokensRow {
   readonly id: bigint
   readonly request_id: string
   readonly account_id: string
   readonly key_id: string
   readonly status: string
   readonly ending: string | null
-  readonly input: bigint
-  readonly cache_read: bigint
-  readonly cache_write: bigint
-  readonly output: bigint
-  readonly reasoning: bigint
   readonly source: string
   readonly cost: bigint
   readonly held: bigint
@@ -213,13 +225,7 @@ export const toUsage = (row: UsageTableRow): UsageRow => ({
   call: toCall(row),
   status: row.status,
   ending: (row.ending ?? undefined) as Ending | undefined,
-  usage: {
-    input: Number(row.input),
-    cacheRead: Number(row.cache_read),
-    cacheWrite: Number(row.cache_write),
-    output: Number(row.output),
-    reasoning: Number(row.reasoning),
-  },
+  usage: toTokens(row),
   source: row.source as UsageSource,
   cost: nanos(row.cost),
   held: nanos(row.held),
@@ -233,25 +239,14 @@ export const HOUR_SUMS = `
   sum(requests) AS requests, sum(input) AS input, sum(cache_read) AS cache_read, sum(cache_write) AS cache_write,
   sum(output) AS output, sum(reasoning) AS reasoning, sum(cost) AS cost`
 
-export interface HourSumsRow {
+export interface HourSumsRow extends TokensRow {
   readonly requests: bigint
-  readonly input: bigint
-  readonly cache_read: bigint
-  readonly cache_write: bigint
-  readonly output: bigint
-  readonly reasoning: bigint
   readonly cost: bigint
 }
 
 export const toSums = (row: HourSumsRow): UsageSums => ({
   requests: Number(row.requests),
-  usage: {
-    input: Number(row.input),
-    cacheRead: Number(row.cache_read),
-    cacheWrite: Number(row.cache_write),
-    output: Number(row.output),
-    reasoning: Number(row.reasoning),
-  },
+  usage: toTokens(row),
   cost: nanos(row.cost),
 })
 
