@@ -24,6 +24,8 @@ async function* verifying(audit: Audit, signal: AbortSignal): AsyncGenerator<Ver
     progress = latest
   }
   const verified = verify(audit, { report, signal })
+  // A caller who leaves in between ends it, and nobody is there to hear of it.
+  verified.catch(() => {})
   for (;;) {
     const result = await Promise.race([verified, Bun.sleep(PROGRESS_MS)])
     if (result) {

@@ -33,6 +33,8 @@ export async function administer(request: Request, address: Address, { admin, lo
     }
     return respond(await manage(call, admin))
   } catch (error) {
+    // What a caller who has left no longer wanted is no fault.
+    if (request.signal.aborted) return new Response(null, { status: 499 })
     return respond(failed(error, log))
   }
 }
