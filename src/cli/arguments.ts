@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util'
 import { nearest } from '../routing/nearest.ts'
-import { type Command, Given } from './command.ts'
+import { type Argument, type Command, Given } from './command.ts'
 import { wrongUsage } from './failure.ts'
 
 /** What every command understands. */
@@ -15,7 +15,7 @@ export function readArguments(args: readonly string[], command: Command): Given 
   const { tokens } = parseArgs({
     args: args.map(shield),
     options: {
-      ...mapValues(command.options ?? {}, () => ({ type: 'string' as const })),
+      ...mapValues(valuesOf(command), () => ({ type: 'string' as const })),
       ...mapValues(SWITCHES, () => ({ type: 'boolean' as const })),
       help: { type: 'boolean', short: 'h' },
     },
@@ -28,7 +28,8 @@ export function readArguments(args: readonly string[], command: Command): Given 
   if (options.some(({ name }) => name === 'help')) return undefined
   const words = tokens.flatMap(token => (token.kind === 'positional' ? [unshield(token.value)] : []))
   // Options first: the value of a mistyped one looks like an argument.
-  const values = new Map([...options.flatMap(option => readOption(option, command)), ...readWords(words, command)])
+  const named = options.flatMap(option => readOption(option, command))
+  const values = new Map([...named, ...readWords(words, unnamed(command, named))])
   for (const [name, { isRequired, value }] of Object.entries(command.options ?? {})) {
     if (isRequired && !values.has(name)) throw wrongUsage(`--${name} ${value} is missing`)
   }
@@ -42,8 +43,19 @@ export function readArguments(args: readonly string[], command: Command): Given 
 const shield = (arg: string): string => (/^-[\d.]/.test(arg) ? `\0${arg}` : arg)
 const unshield = (text: string): string => (text.startsWith('\0') ? text.slice(1) : text)
 
-function readWords(words: readonly string[], command: Command): [string, string][] {
-  const wanted = command.arguments ?? []
+/** Whoever is used to it may name an argument: `duet accounts topup --account team-a --amount 10`. */
+const valuesOf = ({
+  options = {},
+  arguments: positional = [],
+}: Command): Readonly<Record<string, { value: string }>> => ({
+  ...Object.fromEntries(positional.map(({ name }) => [name, { value: `<${name}>` }])),
+  ...options,
+})
+
+const unnamed = (command: Command, named: readonly (readonly [string, string])[]): readonly Argument[] =>
+  (command.arguments ?? []).filter(({ name }) => !named.some(([given]) => given === name))
+
+function readWords(words: readonly string[], wanted: readonly Argument[]): [string, string][] {
   const surplus = words[wanted.length]
   if (surplus !== undefined) throw wrongUsage(`"${surplus}" is one argument too many`)
   return wanted.flatMap(({ name, isOptional }, place) => {
@@ -65,7 +77,7 @@ function readOption({ name, rawName, value, inlineValue }: OptionToken, command:
     if (value !== undefined) throw wrongUsage(`${rawName} takes no value`)
     return []
   }
-  const options = command.options ?? {}
+  const options = valuesOf(command)
   const option = Object.hasOwn(options, name) ? options[name] : undefined
   if (!option) throw wrongUsage(`there is no option ${rawName}${suggestion(name, options)}`)
   const isNextOption = !inlineValue && value?.startsWith('-')

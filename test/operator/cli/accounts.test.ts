@@ -40,6 +40,15 @@ describe('duet accounts create', () => {
     expect((await account('team-c')).name).toBe('team-c')
   })
 
+  test('takes arguments by their names, too', async () => {
+    expect((await duet('accounts', 'create', '--name', 'team-d', '--balance', '1')).code).toBe(0)
+    expect((await duet('accounts', 'topup', '--account', 'team-d', '--amount', '2')).code).toBe(0)
+    expect((await duet('accounts', 'adjust', '--amount', '-0.5', 'team-d', '--note', 'a slip')).code).toBe(0)
+    expect((await account('team-d')).balance).toBe('2.50')
+    expect((await duet('accounts', 'topup', '--account', 'team-d')).err).toStartWith('duet: <amount> is missing')
+    expect((await duet('accounts', 'show', '--account', 'team-d', 'more')).code).toBe(2)
+  })
+
   test('with a name that is taken ends with 1 and one line', async () => {
     expect(await duet('accounts', 'create', 'default')).toEqual({
       code: 1,
