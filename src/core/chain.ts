@@ -18,6 +18,16 @@ export function chainHash(before: string, entry: Omit<Entry, 'hash'>): string {
 function charged(inputs: ChargeInputs | undefined): string {
   if (!inputs) return ''
   const { usage, price } = inputs
-  const tokens = `${usage.input} ${usage.cacheRead} ${usage.cacheWrite} ${usage.output}`
-  return `${tokens} ${price.id} ${price.input} ${price.cacheRead} ${price.cacheWrite} ${price.output}`
+  return `${usage.input} ${usage.cacheRead} ${usage.cacheWrite} ${usage.output} ${priceText(price)}`
+}
+
+/** The same few prices stand behind millions of charges. */
+const priceTexts = new WeakMap<ChargeInputs['price'], string>()
+
+function priceText(price: ChargeInputs['price']): string {
+  const known = priceTexts.get(price)
+  if (known !== undefined) return known
+  const text = `${price.id} ${price.input} ${price.cacheRead} ${price.cacheWrite} ${price.output}`
+  priceTexts.set(price, text)
+  return text
 }

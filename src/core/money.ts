@@ -68,7 +68,7 @@ export interface Tally {
 /** One rounding a bill, upwards: the sum of all token classes is rounded, never each class. */
 export function bill(tallies: readonly Tally[]): Nanos {
   let millionths = 0n
-  for (const { tokens, price } of tallies) millionths += BigInt(tokens) * price
+  for (const { tokens, price } of tallies) if (tokens !== 0) millionths += BigInt(tokens) * price
   return nanos((millionths + TOKENS_PER_PRICE - 1n) / TOKENS_PER_PRICE)
 }
 
