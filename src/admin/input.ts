@@ -13,7 +13,7 @@ const dollars = z
   .transform((value, context): Nanos => {
     const amount = parseDollars(String(value).trim())
     if (amount !== undefined) return amount
-    context.addIssue('must be an amount in dollars with at most nine decimals, such as "12.50"')
+    context.addIssue('must be an amount in dollars, at most a billion with nine decimals, such as "12.50"')
     return z.NEVER
   })
 
@@ -26,9 +26,12 @@ const name = text
   .min(1, 'must not be empty')
   .max(NAME_CHARACTERS_MAX, `must have at most ${NAME_CHARACTERS_MAX} characters`)
 const models = z.array(text.min(1)).min(1)
-const instant = z.iso
-  .datetime({ offset: true, error: 'must be a time such as 2026-12-31T00:00:00Z' })
-  .transform(text => Date.parse(text))
+const instant = z.string('must be a time such as 2026-12-31T00:00:00Z').transform((value, context): number => {
+  const time = parseTime(value)
+  if (time !== undefined) return time
+  context.addIssue('must be a time such as 2026-12-31T00:00:00Z')
+  return z.NEVER
+})
 
 export const NEW_ACCOUNT = z.strictObject({
   name,
@@ -73,7 +76,8 @@ export function read<T>(schema: z.ZodType<T>, value: unknown): T {
   if (!issue) throw new AdminError(422, 'invalid_field', 'the request is not valid')
   const unknown = issue.code === 'unrecognized_keys' ? issue.keys[0] : undefined
   const param = [...issue.path, ...(unknown === undefined ? [] : [unknown])].join('.')
-  throw unprocessable(unknown === undefined ? `${param || 'body'}: ${issue.message}` : `${param}: unknown field`, param)
+  const problem = issue.message.includes('received undefined') ? 'is required' : issue.message
+  throw unprocessable(unknown === undefined ? `${param || 'body'}: ${problem}` : `${param}: unknown field`, param)
 }
 
 /** A cursor is whatever the last page gave; one that cannot be is refused before a store sees it. */
@@ -88,14 +92,18 @@ export function readPage(query: URLSearchParams, cursors = /^[\w-]{1,100}$/): Pa
 const TIME = /^(\d{4}-\d\d-\d\d)(T\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:?\d\d)?)?$/
 
 /** A time of the ISO 8601 kind, with or without its hours; without a zone it is UTC, as everything here is. */
+function parseTime(text: string): number | undefined {
+  const [, day, hours, , , zone] = TIME.exec(text) ?? []
+  if (day === undefined || !isDay(day)) return undefined
+  const time = Date.parse(hours !== undefined && zone === undefined ? `${text}Z` : text)
+  return Number.isNaN(time) ? undefined : time
+}
+
 export function readTime(query: URLSearchParams, name: string): number | undefined {
   const text = query.get(name)
   if (text === null || text === '') return undefined
-  const [, day, hours, , , zone] = TIME.exec(text) ?? []
-  const time = Date.parse(hours !== undefined && zone === undefined ? `${text}Z` : text)
-  if (day === undefined || Number.isNaN(time) || !isDay(day)) {
-    throw unprocessable(`${name}: must be a time such as 2026-12-31T00:00:00Z`, name)
-  }
+  const time = parseTime(text)
+  if (time === undefined) throw unprocessable(`${name}: must be a time such as 2026-12-31T00:00:00Z`, name)
   return time
 }
 

@@ -72,6 +72,7 @@ const progressText = ({ checked, total }: VerifyProgressView): string => `checke
 function report(found: VerifyView, paint: Paint): string {
   const { unpriced, problem } = found
   const old = unpriced > 0 ? ` (${unpriced} of them from before prices had versions: summed, not computed again)` : ''
+  if (problem) return problemText(problem, paint)
   const counts = pairs([
     ['accounts', found.accounts],
     ['entries', found.entries],
@@ -80,7 +81,7 @@ function report(found: VerifyView, paint: Paint): string {
     ['open holds', found.open_holds],
     ['sum of balances', usd(found.balance)],
   ])
-  return `${counts}\n${problem ? problemText(problem, paint) : paint.green('everything adds up')}`
+  return `${counts}\n${paint.green('everything adds up')}`
 }
 
 const problemText = (problem: ProblemView, paint: Paint): string =>

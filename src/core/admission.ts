@@ -26,5 +26,5 @@ export function admit(account: Purse, key: Limit, { most, least }: Pick<HoldRequ
     return { type: 'cap-short', remaining: atLeastZero(remaining) }
   }
   const limit = remaining !== undefined && remaining < available ? remaining : available
-  return { type: 'held', amount: most < limit ? most : limit }
+  return { type: 'held', amount: most < limit ? most : limit, available: limit }
 }

@@ -96,7 +96,7 @@ export class Book {
 
   private hold(request: HoldRequest, lease: Lease): HoldOutcome {
     const known = this.taken.get(request.requestId)
-    if (known) return { type: 'held', amount: known.amount }
+    if (known) return { type: 'held', amount: known.amount, available: known.amount }
     if (!this.key(request.keyId).isUsable) return { type: 'key-unusable' }
     const outcome = this.admit(request, request)
     if (outcome.type !== 'held') return outcome
@@ -111,12 +111,14 @@ export class Book {
   private extend({ requestId, most, least }: Extension, expiresAt: number): HoldOutcome {
     const hold = this.findHold(requestId)
     if (!hold) return { type: 'no-hold' }
+    // A call under way may use up what it holds, and no more.
+    if (!this.key(hold.keyId).isUsable) return { type: 'key-unusable' }
     const outcome = this.admit(hold, { most, least })
     if (outcome.type !== 'held') return outcome
     const amount = nanos(hold.amount + outcome.amount)
     this.changed.set(requestId, { ...hold, amount, expiresAt })
     this.move(hold, outcome.amount)
-    return { type: 'held', amount }
+    return { ...outcome, amount }
   }
 
   /** Balance and cap are looked at together, in the order in which requests came. */

@@ -56,9 +56,15 @@ export interface Extension {
   readonly least: Nanos
 }
 
-export type HoldOutcome =
+export interface Held {
   /** All that is held for the call now. */
-  | { readonly type: 'held'; readonly amount: Nanos }
+  readonly amount: Nanos
+  /** All that could have been: what is left on the account, or of the key's cap. */
+  readonly available: Nanos
+}
+
+export type HoldOutcome =
+  | ({ readonly type: 'held' } & Held)
   | { readonly type: 'balance-short'; readonly balance: Nanos; readonly available: Nanos }
   | { readonly type: 'cap-short'; readonly remaining: Nanos }
   /** The key was revoked or disabled since the caller was let in. */

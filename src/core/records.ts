@@ -104,6 +104,8 @@ export interface AuditedUsage {
 
 export interface Charge {
   readonly amount: Nanos
+  readonly keyId: string
+  readonly at: number
   /** Undefined for charges from before prices had versions. */
   readonly usage: ChargeInputs['usage'] | undefined
 }

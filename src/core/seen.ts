@@ -11,8 +11,12 @@ export class Seen {
   /** Length of all text, reasoning and arguments, in UTF-16 units and in UTF-8 bytes: the measure of the estimate. */
   characters = 0
   bytes = 0
+  /** In how many pieces it came: vendors send a token at a time, or a few. */
+  pieces = 0
 
   text(piece: string): void {
+    if (piece === '') return
+    this.pieces++
     this.characters += piece.length
     this.bytes += Buffer.byteLength(piece)
   }

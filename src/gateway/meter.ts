@@ -64,6 +64,11 @@ export class Meter {
     return this.covers(seen)
   }
 
+  /** Upstream's count is charged as it is; our own, which may be too high, never beyond what is held. */
+  confine(counted: Counted): Counted {
+    return counted.source === 'upstream' ? counted : this.withinHold(counted)
+  }
+
   /** What a stream that ended for want of money is charged: what was counted, and no more than was held. */
   withinHold({ usage, source }: Counted): Counted {
     const output = Math.min(usage.output, this.coveredTokens)
@@ -104,5 +109,8 @@ export class Meter {
   }
 }
 
-/** What was relayed, or what upstream says it has made so far. */
-const outputOf = (seen: Seen): number => Math.max(estimateTokens(seen), seen.usage?.output ?? 0)
+/**
+ * What was relayed, or what upstream says it has made so far. Digits and code have more tokens than their length tells, but
+ * a piece is a token at least: money is held for the higher count, and a bill is made of neither.
+ */
+const outputOf = (seen: Seen): number => Math.max(estimateTokens(seen), seen.pieces, seen.usage?.output ?? 0)

@@ -77,11 +77,12 @@ function replyHeaders(channel: Channel, dropped: readonly string[]): Record<stri
 }
 
 async function whole(relay: Relay, upstream: UpstreamReply, headers: Record<string, string>): Promise<Reply> {
-  const { pair, settlement, promptEstimate } = relay
+  const { pair, settlement, meter, promptEstimate } = relay
   const answer = pair.body(await upstream.text(), viewOf(relay))
   settlement.firstByte()
   const ending = endingOf(answer.seen, relay)
-  const charged = await settlement.charge(count(answer.seen, promptEstimate), { ending })
+  const counted = count(answer.seen, promptEstimate)
+  const charged = await settlement.charge(meter.confine(counted), { ending })
   return { headers: { ...headers, ...moneyHeaders(charged) }, body: answer.render(charged.bill) }
 }
 

@@ -1,5 +1,6 @@
 import type { Ask } from '../core/ask.ts'
 import type { Model } from '../core/catalog.ts'
+import type { Held } from '../core/ledger.ts'
 import type { Nanos } from '../core/money.ts'
 import { affordableOutput, cost, type Price } from '../core/price.ts'
 import { NO_USAGE } from '../core/usage.ts'
@@ -16,7 +17,7 @@ export interface Reserve {
   /** All the output that the caller may get, of all answers that were asked for. */
   readonly limitTokens: number
   /** How far the answer may go, given what was really held. */
-  limits(held: Nanos): Limits
+  limits(held: Held): Limits
 }
 
 export interface Limits {
@@ -42,11 +43,13 @@ export function reserve({ ask, model, price, promptEstimate }: Reservation): Res
     most,
     least: priceOf(Math.min(window, WORTHWHILE_TOKENS)),
     limitTokens: limit * ask.choices,
-    limits: held => {
+    // A stream holds a window of what it may become, but its upstream is told how far the money goes.
+    limits: ({ available }) => {
       // What the caller asked for beyond the model's own limit is not held, so upstream must not be asked for it.
-      if (held >= most) return { maxTokens: ask.maxTokens === undefined ? undefined : limit, isShort: false }
-      const maxTokens = Math.max(1, Math.floor(affordableOutput(held, priceOf(0), price) / ask.choices))
-      return { maxTokens, isShort: true }
+      if (available >= priceOf(limit))
+        return { maxTokens: ask.maxTokens === undefined ? undefined : limit, isShort: false }
+      const maxTokens = Math.floor(affordableOutput(available, priceOf(0), price) / ask.choices)
+      return { maxTokens: Math.max(1, maxTokens), isShort: true }
     },
   }
 }

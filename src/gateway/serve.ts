@@ -77,7 +77,7 @@ export async function serve(call: Call, protocol: Protocol, gateway: Gateway): P
   const flight = gateway.flights.begin(call.signal)
   const settlement = new Settlement(opening, gateway)
   settlement.ended.then(flight.end)
-  const meter = new Meter({ requestId, price, promptEstimate, held, limitTokens }, gateway.ledger)
+  const meter = new Meter({ requestId, price, promptEstimate, held: held.amount, limitTokens }, gateway.ledger)
   return relay({ call, flight, ask, model, channel, pair, settlement, meter, promptEstimate, ...limits(held) })
 }
 

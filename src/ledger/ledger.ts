@@ -4,6 +4,7 @@ import type {
   Deposit,
   DepositOutcome,
   Extension,
+  Held,
   HoldRequest,
   LedgerOperation,
   LedgerOutcome,
@@ -58,8 +59,8 @@ export class Ledger {
     this.clock = clock
   }
 
-  /** Takes the money before the upstream is called; throws the refusal that applies. Returns what is held. */
-  async hold(request: HoldRequest): Promise<Nanos> {
+  /** Takes the money before the upstream is called; throws the refusal that applies. */
+  async hold(request: HoldRequest): Promise<Held> {
     const lease = { owner: this.owner, expiresAt: this.leaseEnd() }
     const { requestId } = request
     const isRepeat = this.underWay.has(requestId)
@@ -70,7 +71,7 @@ export class Ledger {
       forget()
       throw error
     })
-    if (outcome.type === 'held') return outcome.amount
+    if (outcome.type === 'held') return outcome
     forget()
     switch (outcome.type) {
       case 'balance-short':

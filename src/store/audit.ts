@@ -63,7 +63,8 @@ export class SqliteAudit implements Audit {
   async usageAfter(id: number, limit: number): Promise<UsageSlice> {
     const rows = this.db.all<UsageTableRow & ChargeColumns>(
       `SELECT u.*, -e.amount AS charged, e.price_id AS charged_price, e.input AS charged_input,
-              e.cache_read AS charged_cache_read, e.cache_write AS charged_cache_write, e.output AS charged_output
+              e.cache_read AS charged_cache_read, e.cache_write AS charged_cache_write, e.output AS charged_output,
+              e.key_id AS charged_key, e.at AS charged_at
        FROM usage u
        LEFT JOIN entries e
          ON e.account_id = u.account_id AND e.seq = u.entry_seq AND e.kind = 'charge' AND e.source = u.request_id
@@ -125,6 +126,8 @@ interface ChargeColumns {
   readonly charged_cache_read: bigint | null
   readonly charged_cache_write: bigint | null
   readonly charged_output: bigint | null
+  readonly charged_key: string | null
+  readonly charged_at: bigint | null
 }
 
 function toCharge(row: ChargeColumns): Charge | undefined {
@@ -135,5 +138,10 @@ function toCharge(row: ChargeColumns): Charge | undefined {
     cacheWrite: Number(row.charged_cache_write),
     output: Number(row.charged_output),
   }
-  return { amount: nanos(row.charged), usage: row.charged_price === null ? undefined : usage }
+  return {
+    amount: nanos(row.charged),
+    keyId: row.charged_key ?? '',
+    at: Number(row.charged_at),
+    usage: row.charged_price === null ? undefined : usage,
+  }
 }

@@ -21,10 +21,11 @@ beforeAll(async () => {
     config: `
 models:
   - { id: acme/free-output, price: { input: 1, output: 0 }, max_output_tokens: 64000 }
+  - { id: acme/roomy, price: { input: 1, output: 4 }, max_output_tokens: 64000 }
   - { id: acme/small, price: { input: 1, output: 4 }, max_output_tokens: 1000 }
 channels:
   - { name: main, protocol: messages, base_url: "${upstream.base}", models: [acme/free-output] }
-  - { name: other, protocol: chat, base_url: "${upstream.base}", models: [acme/small] }
+  - { name: other, protocol: chat, base_url: "${upstream.base}", models: [acme/small, acme/roomy] }
 `,
   })
 })
@@ -58,6 +59,63 @@ test('a stream whose prompt upstream counts higher than we did goes on, also whe
   expect(framesOf(text).at(-1)?.event).toBe('message_stop')
   const { body } = await duet.admin('GET', `/api/usage/${headers.get('x-request-id')}`)
   expect(body).toMatchObject({ status: 'ok', cost: '0.005', tokens: { input: 5_000, output: 2 } })
+})
+
+describe('an account that cannot pay for all that was asked for', () => {
+  const PROMPT = 20n * 1_000n
+
+  /** Digits: a token each, where their length tells of a quarter. */
+  const digits = (count: number) => Array.from({ length: count }, () => chatFrame({ delta: { content: '7' } }))
+  const finished = (tokens: number) => [
+    chatFrame({ delta: {}, finish_reason: 'length' }),
+    chatFrame({}, { choices: [], usage: { prompt_tokens: 5, completion_tokens: tokens, total_tokens: 5 + tokens } }),
+    'data: [DONE]\n\n',
+  ]
+
+  test('is never overdrawn by a stream that is denser than we count: its upstream knows how far the money goes', async () => {
+    answer = ({ body }) => eventStream([...digits(body.max_tokens), ...finished(body.max_tokens)])
+    const { account, key } = await newCaller(duet, { balance: '0.022' })
+    const ask = { model: 'acme/roomy', max_tokens: 20_000, stream: true, messages: user('Hi') }
+    const { headers } = await post(duet, CHAT, ask, { key })
+    const told = upstream.requests.at(-1)?.body.max_tokens
+    expect(told).toBeLessThanOrEqual(5_500)
+    expect(told).toBeGreaterThan(5_000)
+    const { body } = await duet.admin('GET', `/api/usage/${headers.get('x-request-id')}`)
+    expect(body).toMatchObject({ status: 'ok', ending: 'funds', source: 'upstream', tokens: { output: told } })
+    const { balance } = (await duet.admin('GET', `/api/accounts/${account}`)).body
+    expect(amountOf(balance)).toBeGreaterThanOrEqual(0n)
+    expect(amountOf(balance)).toBeLessThan(PROMPT)
+  })
+
+  test('pays no more than was held for a whole answer that only we have counted', async () => {
+    const body = { ...vendorBody('chat', 'word '.repeat(9_000)), usage: undefined }
+    answer = () => Response.json(body)
+    const { account, key } = await newCaller(duet, { balance: '0.0003' })
+    const asked = { model: 'acme/roomy', max_tokens: 20, messages: user('Hi') }
+    expect((await post(duet, CHAT, asked, { key })).status).toBe(200)
+    const { balance, held } = (await duet.admin('GET', `/api/accounts/${account}`)).body
+    expect(amountOf(balance)).toBeGreaterThanOrEqual(0n)
+    expect(held).toBe('0.00')
+  })
+})
+
+test('a key that is revoked in mid-stream uses up what it holds, and gets no more', async () => {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const words = (text: string) => chatFrame({ delta: { content: text } })
+  answer = () => eventStream([words('begin'), promise as Promise<unknown>, ...Array(40).fill(words('x'.repeat(4_000)))])
+  const { body: key } = await duet.admin('POST', '/api/keys', { account: 'default', name: 'to be revoked' })
+  const response = await fetch(duet.url + CHAT, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key.key}` },
+    body: JSON.stringify({ model: 'acme/roomy', max_tokens: 60_000, stream: true, messages: user('Hi') }),
+  })
+  expect((await duet.admin('DELETE', `/api/keys/${key.id}`)).status).toBe(204)
+  resolve()
+  const frames = framesOf(await response.text())
+  expect(frames.flatMap(({ json }) => json?.choices?.[0]?.finish_reason ?? [])).toEqual(['length'])
+  const { body } = await duet.admin('GET', `/api/usage/${response.headers.get('x-request-id')}`)
+  expect(body).toMatchObject({ status: 'ok', ending: 'funds' })
+  expect(body.tokens.output).toBeLessThanOrEqual(4_096 + 10)
 })
 
 test("a caller's limit beyond the model's own is neither held nor passed on", async () => {

@@ -215,6 +215,18 @@ const TAMPERED: Readonly<Record<string, readonly [sql: string, found: Found]>> =
     `UPDATE usage SET account_id = 'default' WHERE request_id = '$SECOND'`,
     ['usage', '$SECOND', /the cost is not what was charged/],
   ],
+  'a record given to another key': [
+    `UPDATE usage SET key_id = 'key_of_nobody' WHERE request_id = '$SECOND'`,
+    ['usage', '$SECOND', /the key is not the one charged/],
+  ],
+  'a record of another model': [
+    `UPDATE usage SET model = 'acme/odd' WHERE request_id = '$SECOND'`,
+    ['usage', '$SECOND', /the model is not that of the price/],
+  ],
+  'a record of another day': [
+    `UPDATE usage SET started_at = started_at + 86400000 WHERE request_id = '$SECOND'`,
+    ['usage', '$SECOND', /it did not end when it was charged/],
+  ],
   'a record that is gone': [
     `DELETE FROM usage WHERE request_id = '$SECOND'`,
     ['usage_hours', '$ACCOUNT', /the number of requests/],

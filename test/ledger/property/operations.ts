@@ -38,7 +38,7 @@ export async function ask(question: Question, { ledger, directory, prices }: Lif
   try {
     switch (question.type) {
       case 'hold':
-        return held(await ledger.hold(question.request))
+        return held((await ledger.hold(question.request)).amount)
       case 'extend':
         return held(await ledger.extend(question.extension))
       case 'settle': {
