@@ -210,7 +210,7 @@ export class Model {
 
   private extend({ requestId, most, least }: Extension, at: number): string {
     const hold = this.holds.get(requestId)
-    if (!hold || this.refuse(hold.keyId, least)) return held(undefined)
+    if (!hold || !this.isUsable(hold.keyId) || this.refuse(hold.keyId, least)) return held(undefined)
     const amount = hold.amount + this.take(hold.keyId, most)
     this.holds.set(requestId, { ...hold, amount, heardAt: at })
     return held(amount)
