@@ -1,4 +1,4 @@
-import { atLeastZero, formatMicroDollars, type Nanos, roundedUp } from './money.ts'
+import { atLeastZero, formatMicroDollars, type Nanos, roundedToMicros } from './money.ts'
 
 /** Everything that can go wrong. A kind without a row in `WIRE` does not compile. */
 export type Failure =
@@ -204,14 +204,14 @@ const WIRE: { readonly [K in FailureKind]: Row<K> } = {
     ...OURS,
     status: 403,
     code: 'insufficient_user_quota',
-    message: `预扣费额度失败, 用户剩余额度: ${quota(balance)}, 需要预扣费额度: ${quota(roundedUp(needed))}`,
+    message: `预扣费额度失败, 用户剩余额度: ${quota(balance)}, 需要预扣费额度: ${quota(roundedToMicros(needed))}`,
     hint: 'The account has too little credit for this call; top it up (POST /api/accounts/{id}/topups).',
   }),
   'cap-reached': ({ remaining, needed }) => ({
     ...OURS,
     status: 403,
     code: 'pre_consume_token_quota_failed',
-    message: `token quota is not enough, token remain quota: ${quota(remaining)}, need quota: ${quota(roundedUp(needed))}`,
+    message: `token quota is not enough, token remain quota: ${quota(remaining)}, need quota: ${quota(roundedToMicros(needed))}`,
     hint: "This key's cap is reached: raise or remove it (PATCH /api/keys/{id}), a top-up does not help.",
   }),
   'upstream-auth': () => ({

@@ -37,7 +37,7 @@ export function formatDollars(amount: Nanos): string {
 const NANOS_PER_MICRO = 1_000n
 
 /** To whole micro-dollars, for an amount that must suffice when it is shown with six decimals. */
-export const roundedUp = (amount: Nanos): Nanos =>
+export const roundedToMicros = (amount: Nanos): Nanos =>
   nanos(((amount + NANOS_PER_MICRO - 1n) / NANOS_PER_MICRO) * NANOS_PER_MICRO)
 
 /** Six decimals, rounded towards zero: the form of the amounts in quota messages. */
@@ -59,18 +59,12 @@ export function pricePerMillion(dollars: number): NanosPerMillion {
   return BigInt(Math.round(dollars * 1e9)) as NanosPerMillion
 }
 
-/** The exact product of tokens and prices, in millionths of a nano-dollar, waiting for its one rounding. */
-export interface Tally {
-  readonly tokens: number
-  readonly price: NanosPerMillion
-}
+/** The exact product of tokens and a price, in millionths of a nano-dollar, waiting for its one rounding. */
+export const tally = (tokens: number, price: NanosPerMillion): bigint => (tokens === 0 ? 0n : BigInt(tokens) * price)
 
-/** One rounding a bill, upwards: the sum of all token classes is rounded, never each class. */
-export function bill(tallies: readonly Tally[]): Nanos {
-  let millionths = 0n
-  for (const { tokens, price } of tallies) if (tokens !== 0) millionths += BigInt(tokens) * price
-  return nanos((millionths + TOKENS_PER_PRICE - 1n) / TOKENS_PER_PRICE)
-}
+/** Millionths of a nano-dollar to whole ones. */
+export const fromMillionths = (millionths: bigint): Nanos =>
+  nanos((millionths + TOKENS_PER_PRICE - 1n) / TOKENS_PER_PRICE)
 
 function digits(amount: Nanos): [whole: string, fraction: string] {
   const magnitude = amount < 0n ? -amount : amount

@@ -1,4 +1,4 @@
-import { bill, formatDollars, type Nanos, type NanosPerMillion, nanos, type Tally } from './money.ts'
+import { formatDollars, fromMillionths, type Nanos, type NanosPerMillion, nanos, tally } from './money.ts'
 import type { Usage } from './usage.ts'
 
 export interface Price {
@@ -22,10 +22,14 @@ export const TOKEN_CLASSES = ['input', 'cacheRead', 'cacheWrite', 'output'] as c
 
 export type TokenClass = (typeof TOKEN_CLASSES)[number]
 
-export const tallies = (usage: Usage, price: Price): Tally[] =>
-  TOKEN_CLASSES.map(name => ({ tokens: usage[name], price: price[name] }))
-
-export const cost = (usage: Usage, price: Price): Nanos => bill(tallies(usage, price))
+/** One rounding a bill, upwards: the sum of all token classes is rounded, never each class. */
+export const cost = (usage: Usage, price: Price): Nanos =>
+  fromMillionths(
+    tally(usage.input, price.input) +
+      tally(usage.cacheRead, price.cacheRead) +
+      tally(usage.cacheWrite, price.cacheWrite) +
+      tally(usage.output, price.output),
+  )
 
 /** How many output tokens an amount pays for, once the prompt is paid. */
 export function affordableOutput(amount: Nanos, promptCost: Nanos, price: Price): number {

@@ -64,16 +64,17 @@ export class Ledger {
     const lease = { owner: this.owner, expiresAt: this.leaseEnd() }
     const { requestId } = request
     const isRepeat = this.underWay.has(requestId)
-    const forget = () => !isRepeat && this.underWay.delete(requestId)
     // Before it is written: a recovery in between must not take it for a stray.
     this.underWay.add(requestId)
-    const outcome = await this.submit({ type: 'hold', request, lease }).catch(error => {
-      forget()
-      throw error
-    })
-    if (outcome.type === 'held') return outcome
-    forget()
+    let outcome: LedgerOutcome | undefined
+    try {
+      outcome = await this.submit({ type: 'hold', request, lease })
+    } finally {
+      if (outcome?.type !== 'held' && !isRepeat) this.underWay.delete(requestId)
+    }
     switch (outcome.type) {
+      case 'held':
+        return outcome
       case 'balance-short':
         if (outcome.balance <= ZERO) throw new GatewayError({ kind: 'balance-empty', balance: outcome.balance })
         throw new GatewayError({ kind: 'balance-too-low', balance: outcome.available, needed: request.least })

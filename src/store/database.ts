@@ -9,8 +9,8 @@ export interface DatabaseOptions {
 
 export type Value = string | number | bigint | null
 
-/** Pages that may wait in the log before they are moved to the database (32 MB): fewer moves write hot pages less often. */
-const LOG_PAGES_MAX = 8_000
+/** Pages that may wait in the log before they are moved to the database (64 MB): fewer moves write hot pages less often. */
+const LOG_PAGES_MAX = 16_000
 
 /** The embedded database. One process owns the file, so what it reads inside a transaction is the truth. */
 export class EmbeddedDatabase {

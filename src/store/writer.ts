@@ -112,17 +112,26 @@ interface Hour {
 }
 
 function hoursOf(records: readonly NewRecord[]): Iterable<Hour> {
-  const hours = new Map<string, Hour>()
+  const hours: Hour[] = []
+  const byKey = new Map<string, Hour[]>()
   for (const { closing, cost } of records) {
     const { accountId, keyId, call, status, usage, startedAt } = closing
     const { model, channel, protocol } = call
     const at = Math.floor(startedAt / SUMMARY_MS)
-    const name = `${at} ${keyId} ${model} ${channel} ${protocol} ${status}`
-    let hour = hours.get(name)
+    const ofKey = byKey.get(keyId) ?? []
+    let hour = ofKey.find(
+      known =>
+        known.at === at &&
+        known.model === model &&
+        known.channel === channel &&
+        known.protocol === protocol &&
+        known.status === status,
+    )
     if (!hour) {
       const nothing = { requests: 0, input: 0, cacheRead: 0, cacheWrite: 0, output: 0, reasoning: 0, cost: 0n }
       hour = { at, accountId, keyId, model, channel, protocol, status, ...nothing }
-      hours.set(name, hour)
+      hours.push(hour)
+      byKey.set(keyId, [...ofKey, hour])
     }
     hour.requests++
     hour.input += usage.input
@@ -132,5 +141,5 @@ function hoursOf(records: readonly NewRecord[]): Iterable<Hour> {
     hour.reasoning += usage.reasoning
     hour.cost += cost
   }
-  return hours.values()
+  return hours
 }

@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'bun:test'
-import { bill, formatDollars, formatMicroDollars, nanos, parseDollars, pricePerMillion } from '../../src/core/money.ts'
+import { formatDollars, formatMicroDollars, nanos, parseDollars, pricePerMillion } from '../../src/core/money.ts'
+import { cost } from '../../src/core/price.ts'
+import { NO_USAGE } from '../../src/core/usage.ts'
 
 describe('dollars', () => {
   const ROWS: [text: string, amount: bigint, shown: string][] = [
@@ -30,21 +32,20 @@ describe('dollars', () => {
 })
 
 describe('a bill', () => {
+  const of = (dollars: number) => pricePerMillion(dollars)
+
   test('is rounded once, upwards', () => {
-    const price = pricePerMillion(0.0000001)
-    expect(price).toBe(100n as typeof price)
-    expect(bill([{ tokens: 1, price }])).toBe(nanos(1n))
-    expect(bill(Array.from({ length: 4 }, () => ({ tokens: 1, price })))).toBe(nanos(1n))
-    expect(bill([{ tokens: 10_001, price }])).toBe(nanos(2n))
+    const price = { input: of(0.0000001), cacheRead: of(0.0000001), cacheWrite: of(0.0000001), output: of(0.0000001) }
+    expect(price.input).toBe(100n as typeof price.input)
+    expect(cost({ ...NO_USAGE, input: 1 }, price)).toBe(nanos(1n))
+    expect(cost({ input: 1, cacheRead: 1, cacheWrite: 1, output: 1, reasoning: 1 }, price)).toBe(nanos(1n))
+    expect(cost({ ...NO_USAGE, output: 10_001 }, price)).toBe(nanos(2n))
   })
 
   test('is exact where there is nothing to round', () => {
-    expect(
-      bill([
-        { tokens: 4, price: pricePerMillion(2) },
-        { tokens: 12, price: pricePerMillion(8) },
-      ]),
-    ).toBe(nanos(104_000n))
-    expect(bill([])).toBe(nanos(0n))
+    const price = { input: of(2), cacheRead: of(3), cacheWrite: of(5), output: of(8) }
+    expect(cost({ ...NO_USAGE, input: 4, output: 12 }, price)).toBe(nanos(104_000n))
+    expect(cost({ ...NO_USAGE, cacheRead: 10, cacheWrite: 100 }, price)).toBe(nanos(530_000n))
+    expect(cost(NO_USAGE, price)).toBe(nanos(0n))
   })
 })
