@@ -173,7 +173,7 @@ class UsageTotals {
       wrong('the cost is not what was charged', charge?.amount ?? ZERO, row.cost) ??
       (charge?.usage && wrong('the tokens are not those charged', sayTokens(charge.usage), sayTokens(row.usage))) ??
       (charge && wrong('the key is not the one charged', charge.keyId, row.keyId)) ??
-      (charge && wrong('it did not end when it was charged', charge.at, row.startedAt + row.durationMs)) ??
+      (charge?.usage && wrong('it did not end when it was charged', charge.at, row.startedAt + row.durationMs)) ??
       (price && wrong('the model is not that of the price', price.model, row.call.model))
     )
   }
