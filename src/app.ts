@@ -60,16 +60,14 @@ export async function startApp(config: Config, write: (text: string) => void): P
   // After the port is ours: a start that fails must not leave an account behind whose key nobody has seen.
   const firstKey = await createFirstAccount(config.bootstrapKey, { directory, ledger, records, clock })
 
-  const tending = setInterval(
-    () => tend().catch(error => log.error('the ledger cannot be written', { error })),
-    TEND_MS,
-  )
   const tend = async () => {
     const { overdue, recovered } = await ledger.tend()
     if (overdue > 0) log.error('settlements wait to be written', { settlements: overdue })
     if (recovered > 0) log.error('released holds that belonged to no call', { holds: recovered })
     await directory.keepLastUsed()
   }
+  const tendOrTell = () => tend().catch(error => log.error('the ledger cannot be written', { error }))
+  const tending = setInterval(tendOrTell, TEND_MS)
 
   return {
     url: listening.url,

@@ -1,4 +1,4 @@
-import { formatDollars, formatMillionths, nanos } from '../core/money.ts'
+import { formatDollars, formatMillionths, type Nanos, nanos, tally, toMillionths } from '../core/money.ts'
 import { formatPrice, type Price, TOKEN_CLASSES, type TokenClass } from '../core/price.ts'
 import type { Receipt } from '../core/records.ts'
 import type { Usage } from '../core/usage.ts'
@@ -41,10 +41,8 @@ const CLASS_NAMES: Record<TokenClass, BillLineView['class']> = {
   output: 'output',
 }
 
-const MILLIONTHS = 1_000_000n
-
-function arithmetic(usage: Usage, price: Price, cost: bigint) {
-  const amounts = TOKEN_CLASSES.map(name => BigInt(usage[name]) * price[name])
+function arithmetic(usage: Usage, price: Price, cost: Nanos) {
+  const amounts = TOKEN_CLASSES.map(name => tally(usage[name], price[name]))
   const sum = amounts.reduce((total, amount) => total + amount, 0n)
   const prices = formatPrice(price)
   return {
@@ -55,6 +53,6 @@ function arithmetic(usage: Usage, price: Price, cost: bigint) {
       amount: formatMillionths(amounts[place] ?? 0n),
     })),
     sum: formatMillionths(sum),
-    rounding: formatMillionths(cost * MILLIONTHS - sum),
+    rounding: formatMillionths(toMillionths(cost) - sum),
   }
 }

@@ -45,7 +45,7 @@ export function clean(value: Cell): string {
 }
 
 /** Zeros at the end, where others have digits: nothing is rounded. */
-export function samePrecision(amounts: readonly string[]): string[] {
+function samePrecision(amounts: readonly string[]): string[] {
   const decimals = (text: string) => (/^-?\d+\.\d+$/.test(text) ? text.length - text.indexOf('.') - 1 : 0)
   const most = Math.max(0, ...amounts.map(decimals))
   return amounts.map(text => (decimals(text) === 0 ? text : text + '0'.repeat(most - decimals(text))))

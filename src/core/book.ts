@@ -37,7 +37,6 @@ export interface AccountState {
 /** A key while a batch works on it. */
 export interface KeyState {
   readonly id: string
-  readonly accountId: string
   readonly cap: Nanos | undefined
   /** Not revoked, not disabled. It may have been when the caller was let in: bodies take their time to arrive. */
   readonly isUsable: boolean

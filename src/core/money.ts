@@ -62,9 +62,11 @@ export function pricePerMillion(dollars: number): NanosPerMillion {
 /** The exact product of tokens and a price, in millionths of a nano-dollar, waiting for its one rounding. */
 export const tally = (tokens: number, price: NanosPerMillion): bigint => (tokens === 0 ? 0n : BigInt(tokens) * price)
 
-/** Millionths of a nano-dollar to whole ones. */
+/** The one rounding, upwards. */
 export const fromMillionths = (millionths: bigint): Nanos =>
   nanos((millionths + TOKENS_PER_PRICE - 1n) / TOKENS_PER_PRICE)
+
+export const toMillionths = (amount: Nanos): bigint => amount * TOKENS_PER_PRICE
 
 function digits(amount: Nanos): [whole: string, fraction: string] {
   const magnitude = amount < 0n ? -amount : amount

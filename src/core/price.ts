@@ -22,7 +22,7 @@ export const TOKEN_CLASSES = ['input', 'cacheRead', 'cacheWrite', 'output'] as c
 
 export type TokenClass = (typeof TOKEN_CLASSES)[number]
 
-/** One rounding a bill, upwards: the sum of all token classes is rounded, never each class. */
+/** The sum of all token classes is rounded, never each class. */
 export const cost = (usage: Usage, price: Price): Nanos =>
   fromMillionths(
     tally(usage.input, price.input) +

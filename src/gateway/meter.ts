@@ -111,6 +111,6 @@ export class Meter {
 
 /**
  * What was relayed, or what upstream says it has made so far. Digits and code have more tokens than their length tells, but
- * a piece is a token at least: money is held for the higher count, and a bill is made of neither.
+ * a piece is a token at least: money is held for the highest count, a bill of ours is made of the length alone.
  */
 const outputOf = (seen: Seen): number => Math.max(estimateTokens(seen), seen.pieces, seen.usage?.output ?? 0)

@@ -21,7 +21,7 @@ export interface Reserve {
 }
 
 export interface Limits {
-  /** The limit to send upstream: the caller's, or what the hold pays for. */
+  /** The limit to send upstream: the caller's, or what the money pays for. */
   readonly maxTokens: number | undefined
   /** There was less money than the call may cost: if it ends at its limit, then at ours. */
   readonly isShort: boolean

@@ -68,7 +68,7 @@ export class SqliteLedger implements LedgerStore, BookReader {
     if (!row) return undefined
     const isUsable = row.enabled === 1n && row.revoked_at === null
     const cap = row.cap === null ? undefined : nanos(row.cap)
-    return { id, accountId: row.account_id, cap, isUsable, spent: nanos(row.spent), held: nanos(row.held) }
+    return { id, cap, isUsable, spent: nanos(row.spent), held: nanos(row.held) }
   }
 
   hold(requestId: string): Hold | undefined {
