@@ -168,7 +168,7 @@ export const BUILTIN_MODELS: readonly Model[] = ROWS.map(row => {
     },
     contextLength: row.context,
     maxOutputTokens: row.maxOutput,
-    images: row.images ?? 'ignore',
+    images: row.images,
     recommended: row.recommended ?? false,
     reasoning: row.reasoning ?? false,
   }

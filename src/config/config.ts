@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { BUILTIN_MODELS } from './builtin.ts'
 import { ConfigError } from './faults.ts'
 import type { CatalogParts, Environment } from './file.ts'
-import { DEFAULT_TIMEOUTS, PRESETS, presetModels } from './presets.ts'
+import { DEFAULT_TIMEOUTS, PRESETS, presetModels, servedModels } from './presets.ts'
 
 /** What the environment says. Read once, by `main.ts`; nobody else looks at it. */
 export interface Config {
@@ -100,13 +100,12 @@ function loadFromEnvironment(env: Environment): LoadedCatalog {
     protocol: preset.protocol,
     baseUrl: preset.baseUrl,
     apiKeys: [env[variable] as string],
-    models,
+    models: servedModels(models, { protocol: preset.protocol, preset }),
     // A model's own vendor goes before resellers.
     priority: preset.serves === 'all' ? 1 : 0,
     weight: 1,
     groups: ['default'],
     timeouts: DEFAULT_TIMEOUTS,
-    maxTokensField: preset.maxTokensField ?? ('max_tokens' as const),
     withheld: preset.withheld ?? [],
     replyHeaders: {},
   }))

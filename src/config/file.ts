@@ -5,7 +5,7 @@ import type { Price } from '../core/price.ts'
 import { BUILTIN_MODELS } from './builtin.ts'
 import { crossFaults } from './cross.ts'
 import { ConfigError } from './faults.ts'
-import { DEFAULT_TIMEOUTS, PRESETS, type Preset, presetModels } from './presets.ts'
+import { DEFAULT_TIMEOUTS, PRESETS, type Preset, presetModels, servedModels } from './presets.ts'
 import { type ChannelEntry, FILE, type ModelEntry, type PriceEntry } from './schema.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
@@ -105,13 +105,14 @@ function toPrice({ input, output, cache_read = input, cache_write = input }: Pri
 
 function toChannel(entry: ChannelEntry, models: readonly Model[], env: Environment): Channel {
   const preset = entry.vendor === undefined ? undefined : PRESETS[entry.vendor]
+  const protocol = entry.protocol ?? preset?.protocol ?? 'chat'
   const { connect, first_byte, idle } = entry.timeout
   return {
     name: entry.name,
-    protocol: entry.protocol ?? preset?.protocol ?? 'chat',
+    protocol,
     baseUrl: (entry.base_url ?? preset?.baseUrl ?? '').replace(/\/+$/, ''),
     apiKeys: keysOf(entry, preset, env),
-    models: modelsOf(entry, preset, models),
+    models: servedModels(namesOf(entry, preset, models), { protocol, preset, given: entry.capabilities }),
     priority: entry.priority,
     weight: entry.weight,
     groups: entry.groups,
@@ -120,7 +121,6 @@ function toChannel(entry: ChannelEntry, models: readonly Model[], env: Environme
       firstByteMs: first_byte ?? DEFAULT_TIMEOUTS.firstByteMs,
       idleMs: idle ?? DEFAULT_TIMEOUTS.idleMs,
     },
-    maxTokensField: preset?.maxTokensField ?? 'max_tokens',
     withheld: preset?.withheld ?? [],
     replyHeaders: {},
   }
@@ -132,7 +132,7 @@ function keysOf({ api_key, api_keys }: ChannelEntry, preset: Preset | undefined,
   return given.length > 0 || known === undefined ? given : [known]
 }
 
-function modelsOf(entry: ChannelEntry, preset: Preset | undefined, models: readonly Model[]): Map<string, string> {
+function namesOf(entry: ChannelEntry, preset: Preset | undefined, models: readonly Model[]): Map<string, string> {
   if (Array.isArray(entry.models)) return new Map(entry.models.map(id => [id, id]))
   if (entry.models) return new Map(Object.entries(entry.models))
   const ids = models.map(({ id }) => id)

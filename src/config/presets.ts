@@ -1,5 +1,9 @@
 import type { ProtocolName } from '../core/ask.ts'
+import { type Capabilities, DEFAULT_CAPABILITIES } from '../core/capabilities.ts'
+import type { ServedModel } from '../core/catalog.ts'
 import { vendorNameOf } from './builtin.ts'
+
+type Given = Partial<Capabilities>
 
 export const DEFAULT_TIMEOUTS = { connectMs: 5_000, firstByteMs: 60_000, idleMs: 60_000 }
 
@@ -11,7 +15,10 @@ export interface Preset {
   readonly variables: readonly string[]
   /** Which vendors of the catalog it serves; `all` for resellers, which know models by their catalog id. */
   readonly serves: readonly string[] | 'all'
-  readonly maxTokensField?: 'max_tokens' | 'max_completion_tokens'
+  /** Where it differs from what its dialect suggests. */
+  readonly capabilities?: Given
+  /** Models of this vendor that differ from its others, by the names it knows. */
+  readonly special?: readonly { readonly names: RegExp; readonly capabilities: Given }[]
   /** Fields by which a caller could choose another model, or a dearer way to it. */
   readonly withheld?: readonly string[]
   /** Servers on one's own machine want no key. */
@@ -24,13 +31,24 @@ export const PRESETS: Readonly<Record<string, Preset>> = {
     baseUrl: 'https://api.openai.com/v1',
     variables: ['OPENAI_API_KEY'],
     serves: ['openai'],
-    maxTokensField: 'max_completion_tokens',
+    capabilities: { maxTokensField: 'max_completion_tokens', developerRole: true, strictTools: true, documents: true },
+    special: [
+      { names: /^o\d/, capabilities: { sampling: false } },
+      { names: /^gpt-5(-|$)/, capabilities: { sampling: false, efforts: ['minimal', 'low', 'medium', 'high'] } },
+      { names: /^gpt-5\.\d/, capabilities: { sampling: false, efforts: ['none', 'low', 'medium', 'high', 'xhigh'] } },
+    ],
   },
   anthropic: {
     protocol: 'messages',
     baseUrl: 'https://api.anthropic.com/v1',
     variables: ['ANTHROPIC_API_KEY'],
     serves: ['anthropic'],
+    capabilities: { structuredOutput: true, strictTools: true, documents: true },
+    special: [
+      { names: /^claude-(3|\w+-4-[0-5](-|$))/, capabilities: { prefill: true } },
+      { names: /^claude-(\w+-4-[6-9](-|$)|\w+-[5-9])/, capabilities: { adaptiveThinking: true } },
+      { names: /^claude-(\w+-4-[7-9](-|$)|\w+-[5-9])/, capabilities: { sampling: false } },
+    ],
   },
   openrouter: {
     protocol: 'chat',
@@ -38,24 +56,34 @@ export const PRESETS: Readonly<Record<string, Preset>> = {
     variables: ['OPENROUTER_API_KEY'],
     serves: 'all',
     withheld: ['models', 'route', 'provider', 'preset', 'plugins'],
+    capabilities: {
+      topK: true,
+      cacheControl: true,
+      documents: true,
+      efforts: ['none', 'minimal', 'low', 'medium', 'high', 'xhigh'],
+    },
   },
   deepseek: {
     protocol: 'chat',
     baseUrl: 'https://api.deepseek.com/v1',
     variables: ['DEEPSEEK_API_KEY'],
     serves: ['deepseek'],
+    capabilities: { vision: false, structuredOutput: false, reasoningReplay: true, serviceTier: false },
   },
   gemini: {
     protocol: 'chat',
     baseUrl: 'https://generativelanguage.googleapis.com/v1beta/openai',
     variables: ['GEMINI_API_KEY', 'GOOGLE_API_KEY'],
     serves: ['google'],
+    capabilities: { efforts: ['none', 'minimal', 'low', 'medium', 'high'], serviceTier: false },
   },
   mistral: {
     protocol: 'chat',
     baseUrl: 'https://api.mistral.ai/v1',
     variables: ['MISTRAL_API_KEY'],
     serves: ['mistralai'],
+    // It refuses every field it does not know, and counts the tokens of a stream unasked.
+    capabilities: { userField: 'none', serviceTier: false, streamUsage: false },
   },
   groq: { protocol: 'chat', baseUrl: 'https://api.groq.com/openai/v1', variables: ['GROQ_API_KEY'], serves: [] },
   xai: { protocol: 'chat', baseUrl: 'https://api.x.ai/v1', variables: ['XAI_API_KEY'], serves: ['x-ai'] },
@@ -64,16 +92,38 @@ export const PRESETS: Readonly<Record<string, Preset>> = {
     baseUrl: 'https://api.moonshot.ai/v1',
     variables: ['MOONSHOT_API_KEY'],
     serves: ['moonshotai'],
+    capabilities: { reasoningReplay: true, serviceTier: false },
   },
   dashscope: {
     protocol: 'chat',
     baseUrl: 'https://dashscope-intl.aliyuncs.com/compatible-mode/v1',
     variables: ['DASHSCOPE_API_KEY'],
     serves: ['qwen'],
+    capabilities: { topK: true, serviceTier: false },
   },
-  zai: { protocol: 'chat', baseUrl: 'https://api.z.ai/api/paas/v4', variables: ['ZAI_API_KEY'], serves: ['z-ai'] },
-  ollama: { protocol: 'chat', baseUrl: 'http://127.0.0.1:11434/v1', variables: [], serves: [], keyless: true },
-  vllm: { protocol: 'chat', baseUrl: 'http://127.0.0.1:8000/v1', variables: [], serves: [], keyless: true },
+  zai: {
+    protocol: 'chat',
+    baseUrl: 'https://api.z.ai/api/paas/v4',
+    variables: ['ZAI_API_KEY'],
+    serves: ['z-ai'],
+    capabilities: { structuredOutput: false, userField: 'none', serviceTier: false },
+  },
+  ollama: {
+    protocol: 'chat',
+    baseUrl: 'http://127.0.0.1:11434/v1',
+    variables: [],
+    serves: [],
+    keyless: true,
+    capabilities: { parallelTools: false, serviceTier: false },
+  },
+  vllm: {
+    protocol: 'chat',
+    baseUrl: 'http://127.0.0.1:8000/v1',
+    variables: [],
+    serves: [],
+    keyless: true,
+    capabilities: { topK: true, serviceTier: false },
+  },
 }
 
 /** The catalog's models that a preset serves, under the names it knows. */
@@ -81,4 +131,22 @@ export function presetModels({ serves }: Preset, ids: readonly string[]): Map<st
   if (serves === 'all') return new Map(ids.map(id => [id, id]))
   const served = ids.filter(id => serves.includes(id.slice(0, id.indexOf('/'))))
   return new Map(served.map(id => [id, vendorNameOf(id)]))
+}
+
+/** What an upstream can do with each model: what its dialect suggests, then its vendor, then what the operator says. */
+export function servedModels(
+  names: ReadonlyMap<string, string>,
+  { protocol, preset, given = {} }: { protocol: ProtocolName; preset?: Preset | undefined; given?: Given },
+): Map<string, ServedModel> {
+  const served = [...names].map(([id, name]): [string, ServedModel] => {
+    const special = preset?.special?.filter(({ names }) => names.test(name)) ?? []
+    const layers = [
+      DEFAULT_CAPABILITIES[protocol],
+      preset?.capabilities,
+      ...special.map(row => row.capabilities),
+      given,
+    ]
+    return [id, { name, capabilities: Object.assign({}, ...layers) as Capabilities }]
+  })
+  return new Map(served)
 }

@@ -1,32 +1,8 @@
 import { z } from 'zod'
+import { capabilities } from './capabilities.ts'
+import { count, dollars, duration, flag, integer, number } from './values.ts'
 
 /** The shape of `duet.yaml`. Keys that are not here stop the start. */
-
-const duration = z
-  .string()
-  .regex(/^\d+(ms|s|m)$/, 'must be a duration such as 500ms, 5s or 2m')
-  .transform(text => Number.parseInt(text, 10) * ({ ms: 1, s: 1_000, m: 60_000 }[text.replace(/\d+/, '')] ?? 1))
-  .refine(ms => ms > 0 && ms <= 3_600_000, 'must be between 1ms and 60m')
-
-/** A value from the environment is text; where a number or a switch belongs, it is read as one. */
-const fromText = (value: unknown): unknown => {
-  if (value === 'true' || value === 'false') return value === 'true'
-  return typeof value === 'string' && /^-?\d+(\.\d+)?$/.test(value) ? Number(value) : value
-}
-
-const number = z.preprocess(fromText, z.number())
-const integer = z.preprocess(fromText, z.int())
-const count = z.preprocess(fromText, z.int().min(1))
-const flag = z.preprocess(fromText, z.boolean())
-
-const dollars = z.preprocess(
-  fromText,
-  z
-    .number()
-    .min(0)
-    .max(1_000_000)
-    .refine(price => !(price > 0 && price < 1e-9), 'is too small to be counted; prices have at most nine decimals'),
-)
 
 const price = z.strictObject({
   input: dollars,
@@ -42,7 +18,7 @@ const model = z.strictObject({
   price: price.optional(),
   context_length: count.default(128_000),
   max_output_tokens: count.default(8_192),
-  images: z.enum(['ignore', 'reject', 'forward']).default('ignore'),
+  images: z.enum(['ignore', 'reject', 'forward']).optional(),
   recommended: flag.default(false),
   reasoning: flag.default(false),
 })
@@ -71,6 +47,7 @@ const channel = z.strictObject({
   timeout: z
     .strictObject({ connect: duration.optional(), first_byte: duration.optional(), idle: duration.optional() })
     .default({}),
+  capabilities: capabilities.default({}),
 })
 
 export const FILE = z.strictObject({

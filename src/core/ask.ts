@@ -39,6 +39,10 @@ export interface Ask {
   /** Of all that the model reads, images included. */
   readonly promptSize: TextSize
   readonly images: readonly ImagePlace[]
+  /** Names of tools that take plain text where others take JSON. */
+  readonly textTools: ReadonlySet<string>
+  /** Calls are asked for, and answered, in the form that came before `tools`. */
+  readonly legacyCalls: boolean
   /** Images were taken out before anything else looked at the request. */
   readonly droppedImages?: boolean
 }

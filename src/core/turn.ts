@@ -5,18 +5,19 @@ import type { Usage } from './usage.ts'
  * it; what one dialect has alone survives by passthrough, or is named in `dropped`.
  */
 export interface Turn {
-  readonly system: readonly string[]
+  readonly system: readonly TextPart[]
   readonly messages: readonly TurnMessage[]
   readonly tools: readonly Tool[]
   readonly toolChoice: ToolChoice | undefined
   readonly parallelTools: boolean
   readonly output: OutputFormat
   readonly effort: Effort | undefined
-  readonly maxTokens: number | undefined
   readonly temperature: number | undefined
   readonly topP: number | undefined
+  readonly topK: number | undefined
   readonly stop: readonly string[]
   readonly user: string | undefined
+  readonly serviceTier: 'auto' | 'standard' | undefined
   readonly stream: boolean
   /** Names of what this request carried and the vocabulary cannot. */
   readonly dropped: readonly string[]
@@ -27,18 +28,43 @@ export type TurnMessage =
   | { readonly role: 'assistant'; readonly parts: readonly AssistantPart[] }
   | { readonly role: 'system'; readonly text: string }
 
-export type UserPart = TextPart | ImagePart | ToolResult
-export type AssistantPart = TextPart | ToolCall
+export type UserPart = ContentPart | ToolResult
+export type AssistantPart = TextPart | Thinking | ToolCall
+export type ContentPart = TextPart | ImagePart | DocumentPart
+
+/** Where the caller wants the prompt cache to end, in the caller's own words. */
+export type CacheMark = Readonly<Record<string, unknown>>
 
 export interface TextPart {
   readonly type: 'text'
   readonly text: string
+  readonly cache?: CacheMark | undefined
 }
 
 /** Reaches the vocabulary only on models whose images are forwarded; elsewhere it was dropped or refused before. */
 export interface ImagePart {
   readonly type: 'image'
   readonly url: string
+  readonly cache?: CacheMark | undefined
+}
+
+/** A file that is no plain text. */
+export interface DocumentPart {
+  readonly type: 'document'
+  readonly name: string | undefined
+  /** A `data:` URL or an address; undefined where the file is kept by another vendor. */
+  readonly url: string | undefined
+  /** Its place in the request, for refusals. */
+  readonly param: string
+  readonly cache?: CacheMark | undefined
+}
+
+/** What a model thought in an earlier turn. Only its own vendor can make the signature, or read what is sealed. */
+export interface Thinking {
+  readonly type: 'thinking'
+  readonly text: string
+  readonly signature?: string | undefined
+  readonly sealed?: string | undefined
 }
 
 export interface ToolCall {
@@ -47,19 +73,29 @@ export interface ToolCall {
   readonly name: string
   /** JSON text, never a parsed value: big numbers and the order of keys must survive. */
   readonly arguments: string
+  readonly cache?: CacheMark | undefined
 }
 
 export interface ToolResult {
   readonly type: 'tool-result'
   readonly id: string
-  readonly text: string
+  readonly parts: readonly ContentPart[]
   readonly isError: boolean
+  readonly cache?: CacheMark | undefined
 }
 
 export interface Tool {
   readonly name: string
   readonly description: string | undefined
-  readonly schema: Readonly<Record<string, unknown>>
+  readonly schema: Schema
+  readonly strict: boolean
+  readonly cache?: CacheMark | undefined
+}
+
+/** A JSON schema, and its text as the caller wrote it. */
+export interface Schema {
+  readonly value: Readonly<Record<string, unknown>>
+  readonly text: string
 }
 
 export type ToolChoice =
@@ -69,9 +105,10 @@ export type ToolChoice =
 export type OutputFormat =
   | { readonly type: 'text' }
   | { readonly type: 'json' }
-  | { readonly type: 'schema'; readonly name: string; readonly schema: Readonly<Record<string, unknown>> }
+  | { readonly type: 'schema'; readonly name: string; readonly schema: Schema }
 
-export type Effort = 'none' | 'low' | 'medium' | 'high'
+/** From none at all to as much as it takes. */
+export type Effort = 'none' | 'minimal' | 'low' | 'medium' | 'high' | 'xhigh' | 'max'
 
 export type FinishReason = 'stop' | 'stop-sequence' | 'length' | 'tool-calls' | 'refusal'
 

@@ -1,5 +1,5 @@
 import type { Ask } from '../core/ask.ts'
-import type { Channel, Model } from '../core/catalog.ts'
+import type { Channel, Model, ServedModel } from '../core/catalog.ts'
 import type { Failure } from '../core/failure.ts'
 import type { Target } from '../protocol/protocol.ts'
 import { PROTOCOLS } from '../protocol/protocols.ts'
@@ -15,14 +15,18 @@ export function pairFor(ask: Ask, channel: Channel): Pair {
   return client === upstream ? passthrough(ask, client) : translate(ask, client, upstream)
 }
 
-export const targetOf = (model: Model, channel: Channel, maxTokens: number | undefined): Target => ({
-  model: vendorName(model, channel),
-  maxTokens,
-  maxTokensField: channel.maxTokensField,
-  maxOutputTokens: model.maxOutputTokens,
-  reasoning: model.reasoning,
-  withheld: channel.withheld,
-})
+export function targetOf(model: Model, channel: Channel, maxTokens: number | undefined): Target {
+  const { name, capabilities } = servedBy(channel, model)
+  const { maxOutputTokens, reasoning } = model
+  return { model: name, maxTokens, maxOutputTokens, reasoning, capabilities, withheld: channel.withheld }
+}
+
+/** The model as this channel has it; a channel without it is never chosen for it. */
+export function servedBy(channel: Channel, { id }: Model): ServedModel {
+  const served = channel.models.get(id)
+  if (!served) throw new Error(`channel ${channel.name} does not serve ${id}`)
+  return served
+}
 
 export interface ChannelCall {
   readonly channel: Channel
@@ -52,7 +56,7 @@ const anyOf = (keys: readonly string[]): string | undefined => keys[Math.floor(M
 
 /** A vendor's complaint may quote the name it knows the model by, or our credential. */
 export function concealer(model: Model, channel: Channel): (failure: Failure) => Failure {
-  const known = vendorName(model, channel)
+  const { name: known } = servedBy(channel, model)
   const conceal = (text: string) =>
     channel.apiKeys.reduce((clean, key) => clean.replaceAll(key, '[key]'), text).replaceAll(known, model.id)
   return failure => {
@@ -66,5 +70,3 @@ export function concealer(model: Model, channel: Channel): (failure: Failure) =>
     }
   }
 }
-
-const vendorName = (model: Model, channel: Channel): string => channel.models.get(model.id) ?? model.id

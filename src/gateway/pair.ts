@@ -1,10 +1,10 @@
 import { Seen } from '../core/seen.ts'
 import type { TurnEvent } from '../core/turn.ts'
-import type { Answer, AnswerStream, EncodedRequest, StreamEncoder, Target, View } from '../protocol/protocol.ts'
+import type { Answer, AnswerStream, EditedRequest, StreamEncoder, Target, View } from '../protocol/protocol.ts'
 
 /** One caller's dialect against one upstream's: how the request goes there and how the answer comes back. */
 export interface Pair {
-  request(target: Target): EncodedRequest
+  request(target: Target): EditedRequest
   body(text: string, view: View): Answer
   stream(view: View): AnswerStream
   /** For an upstream that answers a stream request with a whole body. */

@@ -8,7 +8,7 @@ import type { Seen } from '../core/seen.ts'
 import { count, countPrompt } from '../metering/count.ts'
 import { asAnswerFailure } from '../protocol/answer.ts'
 import { droppedNames } from '../protocol/names.ts'
-import type { EncodedRequest, Protocol, Target, View } from '../protocol/protocol.ts'
+import type { EditedRequest, Protocol, Target, View } from '../protocol/protocol.ts'
 import { PROTOCOLS } from '../protocol/protocols.ts'
 import type { UpstreamReply } from '../upstream/client.ts'
 import { callChannel, concealer, targetOf } from './channel.ts'
@@ -52,19 +52,19 @@ export async function relay(relay: Relay): Promise<Reply> {
   }
 }
 
-function encode({ call, ask, model, channel, pair, maxTokens }: Relay): EncodedRequest {
+function encode({ call, ask, model, channel, pair, maxTokens }: Relay): EditedRequest {
   const request = requestTo(targetOf(model, channel, maxTokens), pair)
   const dropped = droppedNames(ask.droppedImages ? ['image', ...request.dropped] : request.dropped)
   if (dropped.length > 0 && isStrict(call.headers)) {
     throw new GatewayError({ kind: 'translation-lossy', dropped })
   }
-  return { ...request, dropped }
+  return { body: request.body, dropped }
 }
 
 const isStrict = (headers: Headers): boolean => /^(true|1)$/i.test(headers.get('x-duet-strict')?.trim() ?? '')
 
 /** What goes wrong here is wrong with the request, not with an answer. */
-function requestTo(target: Target, pair: Pair): EncodedRequest {
+function requestTo(target: Target, pair: Pair): EditedRequest {
   try {
     return pair.request(target)
   } catch (error) {
@@ -127,5 +127,7 @@ function viewOf({ ask, model, call, promptEstimate }: Relay): View {
     includeUsage: ask.includeUsage,
     showThinking: ask.showThinking,
     promptEstimate,
+    textTools: ask.textTools,
+    legacyCalls: ask.legacyCalls,
   }
 }

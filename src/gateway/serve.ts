@@ -1,5 +1,5 @@
 import { type Ask, isObject, type JsonObject } from '../core/ask.ts'
-import type { Channel, Model } from '../core/catalog.ts'
+import { type Channel, imagePolicy, type Model } from '../core/catalog.ts'
 import type { Caller, KeyDirectory } from '../core/directory.ts'
 import { GatewayError, invalid } from '../core/failure.ts'
 import type { HeldCall } from '../core/ledger.ts'
@@ -11,7 +11,7 @@ import type { Protocol } from '../protocol/protocol.ts'
 import type { Catalog } from '../routing/catalog.ts'
 import { choose } from '../routing/choose.ts'
 import { authenticate } from './authenticate.ts'
-import { pairFor } from './channel.ts'
+import { pairFor, servedBy } from './channel.ts'
 import type { Flights } from './flights.ts'
 import { Meter } from './meter.ts'
 import { relay } from './relay.ts'
@@ -54,10 +54,11 @@ export async function serve(call: Call, protocol: Protocol, gateway: Gateway): P
   const catalog = gateway.catalog()
   const model = catalog.find(modelName(body), caller.group)
   refuseUnlessAllowed(caller, model)
-  const ask = applyImagePolicy(protocol.read(body, text), model, protocol)
+  const asked = protocol.read(body, text)
 
   const channel = choose(catalog.channelsFor(model.id, caller.group), Math.random())
   if (!channel) throw new GatewayError({ kind: 'upstream-unavailable', model: model.id })
+  const ask = applyImagePolicy(asked, { model, channel, protocol })
   const pair = pairFor(ask, channel)
 
   const price = catalog.priceOf(model)
@@ -112,11 +113,19 @@ function refuseUnlessAllowed({ models }: Caller, { id }: Model): void {
   if (models && !models.includes(id)) throw new GatewayError({ kind: 'model-not-allowed', model: id })
 }
 
+interface ImageParts {
+  readonly model: Model
+  readonly channel: Channel
+  readonly protocol: Protocol
+}
+
 /** Images never reach a model that cannot see them: they are refused, or taken out as if they had not been sent. */
-function applyImagePolicy(ask: Ask, model: Model, protocol: Protocol): Ask {
+function applyImagePolicy(ask: Ask, { model, channel, protocol }: ImageParts): Ask {
   const [first] = ask.images
-  if (!first || model.images === 'forward') return ask
-  if (model.images === 'reject') throw new GatewayError({ kind: 'image-rejected', model: model.id, param: first.param })
+  if (!first) return ask
+  const policy = imagePolicy(model, servedBy(channel, model).capabilities)
+  if (policy === 'forward') return ask
+  if (policy === 'reject') throw new GatewayError({ kind: 'image-rejected', model: model.id, param: first.param })
   const text = withoutImages(ask.text, ask.images)
   return { ...protocol.read(JSON.parse(text), text), droppedImages: true }
 }

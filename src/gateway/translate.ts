@@ -1,45 +1,59 @@
 import type { Ask } from '../core/ask.ts'
 import { Seen } from '../core/seen.ts'
 import type { TurnEvent } from '../core/turn.ts'
-import { JsonUnwrapper } from '../protocol/json-mode.ts'
-import type { AnswerStream, Bill, Protocol, StreamDecoder, StreamEncoder } from '../protocol/protocol.ts'
+import { unwrapperFor } from '../protocol/json-mode.ts'
+import type {
+  AnswerStream,
+  Bill,
+  EncodedRequest,
+  Protocol,
+  StreamDecoder,
+  StreamEncoder,
+} from '../protocol/protocol.ts'
 import type { Frame } from '../protocol/sse.ts'
 import { type Pair, replay } from './pair.ts'
 
 /** Unlike to unlike, through the vocabulary: decode what one says, encode what the other understands. */
 export function translate(ask: Ask, client: Protocol, upstream: Protocol): Pair {
   const turn = client.decodeRequest(ask)
-  let unwrap = (events: readonly TurnEvent[]) => events
+  let restore: Restore = events => events
   return {
     request(target) {
       const encoded = upstream.encodeRequest(turn, target)
-      if (encoded.outputTool !== undefined) unwrap = unwrapper(encoded.outputTool)
-      return { ...encoded, dropped: [...turn.dropped, ...encoded.dropped] }
+      restore = restorer(encoded)
+      return { body: encoded.body, dropped: [...turn.dropped, ...encoded.dropped] }
     },
-    body: (text, view) => client.encodeBody(unwrap(upstream.decodeBody(text)), view),
-    stream: view => new TranslatedStream(upstream.decodeStream(), client.encodeStream(view), unwrap),
-    bodyAsStream: (text, view) => replay(unwrap(upstream.decodeBody(text)), client.encodeStream(view)),
+    body: (text, view) => client.encodeBody(restore(upstream.decodeBody(text)), view),
+    stream: view => new TranslatedStream(upstream.decodeStream(), client.encodeStream(view), restore),
+    bodyAsStream: (text, view) => replay(restore(upstream.decodeBody(text)), client.encodeStream(view)),
   }
 }
 
-type Unwrap = (events: readonly TurnEvent[]) => readonly TurnEvent[]
+type Restore = (events: readonly TurnEvent[]) => readonly TurnEvent[]
 
-function unwrapper(outputTool: string): Unwrap {
-  const json = new JsonUnwrapper(outputTool)
-  return events => events.flatMap(event => json.push(event))
+/** Takes back what the request had to change: the caller sees an answer to what was asked. */
+function restorer({ renamed, emulation }: EncodedRequest): Restore {
+  const unwrapper = emulation && unwrapperFor(emulation)
+  const unwrap: Restore = unwrapper ? events => events.flatMap(event => unwrapper.push(event)) : events => events
+  return renamed.size === 0 ? unwrap : events => unwrap(events).map(event => withName(event, renamed))
+}
+
+function withName(event: TurnEvent, renamed: ReadonlyMap<string, string>): TurnEvent {
+  if (event.type !== 'open' || event.block.type !== 'tool-call') return event
+  return { type: 'open', block: { ...event.block, name: renamed.get(event.block.name) ?? event.block.name } }
 }
 
 class TranslatedStream implements AnswerStream {
   readonly seen = new Seen()
   private readonly decoder: StreamDecoder
   private readonly encoder: StreamEncoder
-  private readonly unwrap: Unwrap
+  private readonly restore: Restore
   private isOpen = false
 
-  constructor(decoder: StreamDecoder, encoder: StreamEncoder, unwrap: Unwrap) {
+  constructor(decoder: StreamDecoder, encoder: StreamEncoder, restore: Restore) {
     this.decoder = decoder
     this.encoder = encoder
-    this.unwrap = unwrap
+    this.restore = restore
   }
 
   get done(): boolean {
@@ -71,7 +85,7 @@ class TranslatedStream implements AnswerStream {
   }
 
   private encode(events: readonly TurnEvent[]): string {
-    return this.write(this.unwrap(events))
+    return this.write(this.restore(events))
   }
 
   private write(events: readonly TurnEvent[]): string {

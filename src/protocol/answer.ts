@@ -11,6 +11,7 @@ export class AnswerWriter {
   private open: 'text' | 'thinking' | 'tool-call' | undefined
   private toolCalls = 0
   private started = false
+  private half = ''
 
   start(usage: Usage | undefined): void {
     if (this.started) return
@@ -18,7 +19,7 @@ export class AnswerWriter {
     this.events.push({ type: 'start', usage })
   }
 
-  say(type: 'text' | 'thinking', text: string): void {
+  say({ type, text }: Piece): void {
     if (text === '') return
     if (this.open !== type) {
       this.close()
@@ -39,13 +40,23 @@ export class AnswerWriter {
     })
   }
 
+  /** A character may be cut in two by the vendor: its first half waits, for no half of it can be written alone. */
   delta(text: string): void {
-    if (text !== '') this.events.push({ type: 'delta', text })
+    const whole = this.half + text
+    const isCut = /[\ud800-\udbff]$/.test(whole)
+    this.half = isCut ? whole.slice(-1) : ''
+    this.write(isCut ? whole.slice(0, -1) : whole)
   }
 
   close(): void {
+    this.write(this.half)
+    this.half = ''
     if (this.open) this.events.push({ type: 'close' })
     this.open = undefined
+  }
+
+  private write(text: string): void {
+    if (text !== '') this.events.push({ type: 'delta', text })
   }
 
   /** A call makes it a `tool-calls` ending whatever the vendor says, unless the call was cut short by the limit. */
@@ -98,8 +109,22 @@ export function reportedError(error: unknown): GatewayError {
 }
 
 /** Anything a vendor may put where a text belongs: a string, or parts with texts. */
-export function flatText(content: unknown): string {
-  if (typeof content === 'string') return content
-  if (!Array.isArray(content)) return ''
-  return content.map(part => (isObject(part) && typeof part.text === 'string' ? part.text : '')).join('')
+export const flatText = (content: unknown): string =>
+  piecesOf(content)
+    .map(({ text }) => text)
+    .join('')
+
+export interface Piece {
+  readonly type: 'text' | 'thinking'
+  readonly text: string
+}
+
+/** The same with thoughts told apart: some vendors put them among the parts of the content. */
+export function piecesOf(content: unknown): Piece[] {
+  if (typeof content === 'string') return [{ type: 'text', text: content }]
+  if (!Array.isArray(content)) return []
+  return content.filter(isObject).map(part => {
+    if (part.type === 'thinking') return { type: 'thinking', text: flatText(part.thinking) }
+    return { type: 'text', text: typeof part.text === 'string' ? part.text : '' }
+  })
 }

@@ -70,11 +70,15 @@ export const root = (text: string): number => skipSpace(text, 0)
 
 export const rawText = (text: string, { start, end }: Span): string => text.slice(start, end)
 
+/** The elements of a member of the outermost object that is a list. */
+export function elementSpans(text: string, key: string): Span[] {
+  const list = member(text, root(text), key)
+  return list ? elements(text, list.start) : []
+}
+
 /** Writes messages of a request anew, where `rewrite` has another text for one; the others keep theirs. */
 export function editMessages(text: string, rewrite: (place: number, span: Span) => string | undefined): string {
-  const messages = member(text, root(text), 'messages')
-  const spans = messages ? elements(text, messages.start) : []
-  const edits = spans.flatMap((span, place): Edit[] => {
+  const edits = elementSpans(text, 'messages').flatMap((span, place): Edit[] => {
     const rewritten = rewrite(place, span)
     return rewritten === undefined ? [] : [{ ...span, text: rewritten }]
   })
@@ -228,6 +232,41 @@ export class JsonProgress {
     else if (code === QUOTE) this.inString = false
   }
 }
+
+const TOKEN = /"(?:[^"\\]|\\.)*"|[{}[\],:]|[^\s{}[\],:"]+/gs
+
+/** The beginning of a JSON text that was cut, closed behind the last value that is complete. */
+export function closeJson(text: string): string {
+  const isValueEnd = (token: string, isKey: boolean): boolean =>
+    token === '{' || token === '[' || token === '}' || token === ']' || (!/^[,:]$/.test(token) && !isKey)
+  let end = 0
+  walkTokens(text, ({ token, isKey, index }) => {
+    if (isValueEnd(token, isKey) && isComplete(token)) end = index + token.length
+  })
+  const whole = text.slice(0, end)
+  return (
+    whole +
+    walkTokens(whole, () => {})
+      .toReversed()
+      .join('')
+  )
+}
+
+/** Tells every token and whether it is a key; returns what is still open, as the brackets that would close it. */
+function walkTokens(text: string, tell: (found: { token: string; isKey: boolean; index: number }) => void): string[] {
+  const open: string[] = []
+  let before = ''
+  for (const { 0: token, index } of text.matchAll(TOKEN)) {
+    if (token === '{' || token === '[') open.push(token === '{' ? '}' : ']')
+    else if (token === '}' || token === ']') open.pop()
+    tell({ token, isKey: open.at(-1) === '}' && (before === '{' || before === ','), index })
+    before = token
+  }
+  return open
+}
+
+/** A number or a word at the very end may be half of one. */
+const isComplete = (token: string): boolean => /^["{}[\]]|^(true|false|null)$|\d$/.test(token)
 
 /** JSON text inside a value that is about to be written: it appears in the output as it is. */
 export class RawJson {

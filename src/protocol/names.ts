@@ -5,13 +5,30 @@ const LEGAL = /^[A-Za-z0-9_-]+$/
 const digest = (text: string): string => createHash('sha256').update(text).digest('hex')
 
 /**
- * Tool-call ids travel through histories of several vendors. One that the receiving dialect would refuse is made legal
- * in a way that gives the same result for the call and for its answer.
+ * Ids and names travel through histories of several vendors. One that the receiving dialect would refuse is made legal
+ * in a way that gives the same result wherever it stands.
  */
-export function legalToolId(id: string, lengthMax: number): string {
-  if (id.length <= lengthMax && LEGAL.test(id)) return id
-  const readable = id.replace(/[^A-Za-z0-9_-]/g, '_').slice(0, lengthMax - 9)
-  return `${readable}_${digest(id).slice(0, 8)}`
+export function legalName(name: string, lengthMax: number): string {
+  if (name.length <= lengthMax && LEGAL.test(name)) return name
+  const readable = name.replace(/[^A-Za-z0-9_-]/g, '_').slice(0, lengthMax - 9)
+  return `${readable}_${digest(name).slice(0, 8)}`
+}
+
+/** Names as one upstream takes them, and the way back. */
+export class NameBook {
+  /** The caller's names of those that had to be changed. */
+  readonly renamed = new Map<string, string>()
+  private readonly lengthMax: number
+
+  constructor(lengthMax: number) {
+    this.lengthMax = lengthMax
+  }
+
+  legal(name: string): string {
+    const legal = legalName(name, this.lengthMax)
+    if (legal !== name) this.renamed.set(legal, name)
+    return legal
+  }
 }
 
 /** Vendors refuse e-mail addresses and long values here; a hash still tells one user from another. */

@@ -1,4 +1,5 @@
 import type { Ask, JsonObject, ProtocolName } from '../core/ask.ts'
+import type { Capabilities } from '../core/capabilities.ts'
 import type { Failure } from '../core/failure.ts'
 import type { Seen } from '../core/seen.ts'
 import type { Turn, TurnEvent } from '../core/turn.ts'
@@ -16,6 +17,8 @@ export interface View {
   readonly showThinking: boolean
   /** For `message_start`, which must name the input before the upstream has counted it. */
   readonly promptEstimate: number
+  readonly textTools: ReadonlySet<string>
+  readonly legacyCalls: boolean
 }
 
 /** What a call came to: known once it is settled, and shown in the last bytes of its answer. */
@@ -30,9 +33,9 @@ export interface Target {
   readonly model: string
   /** The limit to ask for: the caller's, lowered to what is held. */
   readonly maxTokens: number | undefined
-  readonly maxTokensField: 'max_tokens' | 'max_completion_tokens'
   readonly maxOutputTokens: number
   readonly reasoning: boolean
+  readonly capabilities: Capabilities
   /** Fields that must not reach this upstream, whatever the caller says. */
   readonly withheld: readonly string[]
 }
@@ -40,8 +43,18 @@ export interface Target {
 export interface EncodedRequest {
   readonly body: string
   readonly dropped: readonly string[]
-  /** Set where JSON mode is emulated: the tool whose input is the answer. */
-  readonly outputTool?: string
+  /** Tools that the upstream knows by another name, by that name. */
+  readonly renamed: ReadonlyMap<string, string>
+  readonly emulation: Emulation | undefined
+}
+
+/** JSON output from an upstream that has none of its own: as the input of a tool, or cut out of what it writes. */
+export type Emulation = { readonly type: 'tool'; readonly name: string } | { readonly type: 'text' }
+
+/** A request for a like upstream: the caller's own text, with the named edits. */
+export interface EditedRequest {
+  readonly body: string
+  readonly dropped: readonly string[]
 }
 
 /** A whole answer, understood but not yet written: the bill goes into it. */
@@ -102,7 +115,7 @@ export interface Protocol {
 
   decodeRequest(ask: Ask): Turn
   encodeRequest(turn: Turn, target: Target): EncodedRequest
-  editRequest(ask: Ask, target: Target): string
+  editRequest(ask: Ask, target: Target): EditedRequest
 
   decodeBody(text: string): readonly TurnEvent[]
   encodeBody(events: readonly TurnEvent[], view: View): Answer

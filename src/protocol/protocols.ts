@@ -1,11 +1,15 @@
 import type { ProtocolName } from '../core/ask.ts'
+import * as chatDecode from './chat/decode-request.ts'
 import * as chatEdit from './chat/edit.ts'
-import * as chatRequest from './chat/request.ts'
+import * as chatEditStream from './chat/edit-stream.ts'
+import * as chatEncode from './chat/encode-request.ts'
 import * as chatResponse from './chat/response.ts'
 import * as chatStream from './chat/stream.ts'
 import * as chatWire from './chat/wire.ts'
+import * as messagesDecode from './messages/decode-request.ts'
 import * as messagesEdit from './messages/edit.ts'
-import * as messagesRequest from './messages/request.ts'
+import * as messagesEditStream from './messages/edit-stream.ts'
+import * as messagesEncode from './messages/encode-request.ts'
 import * as messagesResponse from './messages/response.ts'
 import * as messagesStream from './messages/stream.ts'
 import * as messagesWire from './messages/wire.ts'
@@ -20,7 +24,9 @@ const chat: Protocol = {
   forwardedHeaders: () => ({}),
   ...chatWire,
   ...chatEdit,
-  ...chatRequest,
+  ...chatEditStream,
+  ...chatDecode,
+  ...chatEncode,
   ...chatResponse,
   ...chatStream,
 }
@@ -42,7 +48,9 @@ const messages: Protocol = {
     ),
   ...messagesWire,
   ...messagesEdit,
-  ...messagesRequest,
+  ...messagesEditStream,
+  ...messagesDecode,
+  ...messagesEncode,
   ...messagesResponse,
   ...messagesStream,
 }

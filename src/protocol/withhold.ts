@@ -1,5 +1,6 @@
 import type { JsonObject } from '../core/ask.ts'
 import type { MemberEdits } from './json.ts'
+import type { Target } from './protocol.ts'
 
 /** Fields that were checked, priced or set by us: an upstream must not find a second opinion on them. */
 const DECIDED = new Set(
@@ -11,15 +12,24 @@ const DECIDED = new Set(
  * another model than the one that is billed, and names that differ only in case from a field that was decided. Some
  * servers ignore the case of keys and would take the last of them.
  */
-export function withheldNames(body: JsonObject, withheld: readonly string[]): string[] {
+function withheldNames(body: JsonObject, withheld: readonly string[]): string[] {
   return Object.keys(body).filter(key => {
     const plain = key.toUpperCase().toLowerCase()
     return withheld.includes(plain) || (plain !== key && DECIDED.has(plain))
   })
 }
 
-/** What every request loses on its way to a like upstream. Null counts as absent, and not every vendor knows that. */
-export function withheldMembers(body: JsonObject, withheld: readonly string[]): MemberEdits {
+/** What some models refuse even at its default. */
+const SAMPLING = ['temperature', 'top_p', 'top_k']
+
+/** What a request loses on its way to a like upstream, and the names of what the caller should hear of. */
+export function withhold(
+  body: JsonObject,
+  { withheld, capabilities }: Target,
+): { edits: MemberEdits; dropped: string[] } {
+  const refused = capabilities.sampling ? [] : SAMPLING.filter(field => (body[field] ?? null) !== null)
+  const dropped = [...withheldNames(body, withheld), ...refused]
+  // Null counts as absent, and not every vendor knows that.
   const nulls = Object.keys(body).filter(key => body[key] === null)
-  return Object.fromEntries([...withheldNames(body, withheld), ...nulls].map(key => [key, undefined]))
+  return { edits: Object.fromEntries([...dropped, ...nulls].map(key => [key, undefined])), dropped }
 }

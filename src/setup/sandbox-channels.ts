@@ -1,4 +1,4 @@
-import { DEFAULT_TIMEOUTS } from '../config/presets.ts'
+import { DEFAULT_TIMEOUTS, servedModels } from '../config/presets.ts'
 import type { Channel, Model } from '../core/catalog.ts'
 
 /** The built-in upstream, started the first time that no real channel is configured. */
@@ -31,12 +31,11 @@ const sandboxChannel = (protocol: Channel['protocol'], baseUrl: string, models: 
   protocol,
   baseUrl,
   apiKeys: [],
-  models: new Map(models.map(({ id }) => [id, id])),
+  models: servedModels(new Map(models.map(({ id }) => [id, id])), { protocol }),
   priority: 0,
   weight: 1,
   groups: ['default'],
   timeouts: DEFAULT_TIMEOUTS,
-  maxTokensField: 'max_tokens',
   withheld: [],
   replyHeaders: { 'x-duet-sandbox': 'true' },
 })

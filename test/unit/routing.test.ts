@@ -13,7 +13,6 @@ const channel = (name: string, priority: number, weight = 1): Channel => ({
   models: new Map(),
   groups: ['default'],
   timeouts: { connectMs: 1, firstByteMs: 1, idleMs: 1 },
-  maxTokensField: 'max_tokens',
   withheld: [],
   replyHeaders: {},
 })

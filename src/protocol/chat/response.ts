@@ -1,9 +1,10 @@
 import { isObject, type JsonObject } from '../../core/ask.ts'
 import { Seen } from '../../core/seen.ts'
 import type { TurnEvent } from '../../core/turn.ts'
-import { AnswerWriter, flatText, malformed, parseAnswer } from '../answer.ts'
+import { AnswerWriter, flatText, malformed, parseAnswer, piecesOf } from '../answer.ts'
 import type { Answer, View } from '../protocol.ts'
-import { FINISH_REASONS, readFinishReason, readUsage, writeUsage } from './wire.ts'
+import { type Call, finishReason, wholeCalls } from './calls.ts'
+import { readFinishReason, readUsage, writeUsage } from './wire.ts'
 
 // ── dialect -> vocabulary ───────────────────────────────────────────────────────────────────────────────────────────
 
@@ -18,8 +19,9 @@ export function decodeBody(text: string): readonly TurnEvent[] {
   const { choice, message, reason } = firstChoice(body)
   const answer = new AnswerWriter()
   answer.start(undefined)
-  answer.say('thinking', flatText(message.reasoning_content ?? message.reasoning))
-  answer.say('text', flatText(message.content) || flatText(message.refusal))
+  answer.say({ type: 'thinking', text: reasoningText(message) })
+  for (const piece of piecesOf(message.content)) answer.say(piece)
+  answer.say({ type: 'text', text: flatText(message.refusal) })
   for (const call of toolCalls(message)) {
     answer.call(call.id, call.name)
     answer.delta(call.arguments)
@@ -28,6 +30,10 @@ export function decodeBody(text: string): readonly TurnEvent[] {
   answer.finish(message.refusal ? 'refusal' : reason, readUsage(body.usage), stopSequence)
   return answer.drain()
 }
+
+/** Vendors disagree on the name; where both are given they hold the same. */
+export const reasoningText = ({ reasoning_content, reasoning }: JsonObject): string =>
+  flatText(reasoning_content) || flatText(reasoning)
 
 export function toolCalls(message: JsonObject): { id: string; name: string; arguments: string }[] {
   const listed: unknown[] = Array.isArray(message.tool_calls) ? message.tool_calls : []
@@ -66,10 +72,10 @@ export function encodeBody(events: readonly TurnEvent[], view: View): Answer {
               content: content === '' && calls.length > 0 ? null : content,
               reasoning_content: reasoning || undefined,
               refusal: null,
-              tool_calls: calls.length > 0 ? calls.map(encodeCall) : undefined,
+              ...wholeCalls(calls, view),
             },
             logprobs: null,
-            finish_reason: FINISH_REASONS[seen.reason ?? 'stop'],
+            finish_reason: finishReason(seen.reason ?? 'stop', view),
           },
         ],
         usage: writeUsage(bill),
@@ -77,27 +83,20 @@ export function encodeBody(events: readonly TurnEvent[], view: View): Answer {
   }
 }
 
-interface Call {
-  readonly id: string
-  readonly name: string
+interface FoldedCall extends Call {
   arguments: string
 }
 
-const encodeCall = ({ id, name, arguments: made }: Call) => ({
-  id,
-  type: 'function',
-  function: { name, arguments: made || '{}' },
-})
-
 function fold(events: readonly TurnEvent[], seen: Seen) {
-  const folded = { content: '', reasoning: '', calls: [] as Call[] }
-  let open: 'text' | 'thinking' | Call = 'text'
+  const folded = { content: '', reasoning: '', calls: [] as FoldedCall[] }
+  let open: 'text' | 'thinking' | FoldedCall = 'text'
   for (const event of events) {
     seen.event(event)
     if (event.type === 'open') {
       const { block } = event
       if (block.type === 'text' && folded.content) folded.content += '\n\n'
-      open = block.type === 'tool-call' ? { id: block.id, name: block.name, arguments: '' } : block.type
+      const index = folded.calls.length
+      open = block.type === 'tool-call' ? { index, id: block.id, name: block.name, arguments: '' } : block.type
       if (typeof open !== 'string') folded.calls.push(open)
     }
     if (event.type !== 'delta') continue

@@ -1,12 +1,14 @@
 import { isObject, type JsonObject } from '../../core/ask.ts'
 import type { Block, FinishReason, TurnEvent } from '../../core/turn.ts'
 import type { Usage } from '../../core/usage.ts'
-import { AnswerWriter, flatText, parseAnswer, truncated } from '../answer.ts'
+import { AnswerWriter, type Piece, parseAnswer, piecesOf, truncated } from '../answer.ts'
 import { JsonProgress } from '../json.ts'
 import type { Bill, StreamDecoder, StreamEncoder, View } from '../protocol.ts'
 import { dataFrame, type Frame } from '../sse.ts'
-import { argumentsText } from './response.ts'
-import { DONE, FINISH_REASONS, readFinishReason, readUsage, writeUsage } from './wire.ts'
+import { finishReason, formOf } from './calls.ts'
+import { findCall } from './fragments.ts'
+import { argumentsText, reasoningText } from './response.ts'
+import { DONE, readFinishReason, readUsage, writeUsage } from './wire.ts'
 
 export const isDone = (frame: Frame): boolean => frame.data.trim() === '[DONE]'
 
@@ -35,7 +37,7 @@ class ChatStreamDecoder implements StreamDecoder {
   done = false
   private readonly answer = new AnswerWriter()
   private readonly calls: Call[] = []
-  private readonly held: { type: 'text' | 'thinking'; text: string }[] = []
+  private readonly held: Piece[] = []
   private active: Call | undefined
   private opened = 0
   private begun = false
@@ -77,20 +79,20 @@ class ChatStreamDecoder implements StreamDecoder {
   }
 
   private delta(delta: JsonObject): void {
-    this.say('thinking', flatText(delta.reasoning_content ?? delta.reasoning))
-    this.say('text', flatText(delta.content))
+    this.say({ type: 'thinking', text: reasoningText(delta) })
+    for (const piece of piecesOf(delta.content)) this.say(piece)
     if (typeof delta.refusal === 'string' && delta.refusal !== '') {
-      this.say('text', delta.refusal)
+      this.say({ type: 'text', text: delta.refusal })
       this.refused = true
     }
     if (Array.isArray(delta.tool_calls)) for (const call of delta.tool_calls) this.fragment(call)
     if (isObject(delta.function_call)) this.fragment({ index: 0, function: delta.function_call })
   }
 
-  private say(type: 'text' | 'thinking', text: string): void {
-    if (text === '') return
-    if (this.active) this.held.push({ type, text })
-    else this.answer.say(type, text)
+  private say(piece: Piece): void {
+    if (piece.text === '') return
+    if (this.active) this.held.push(piece)
+    else this.answer.say(piece)
   }
 
   private fragment(fragment: unknown): void {
@@ -98,8 +100,7 @@ class ChatStreamDecoder implements StreamDecoder {
     const made = isObject(fragment.function) ? fragment.function : {}
     const id = typeof fragment.id === 'string' ? fragment.id : ''
     const name = typeof made.name === 'string' ? made.name : ''
-    const call = this.find(fragment.index, id, name)
-    if (!call) return
+    const call = findCall(this.calls, { index: fragment.index, id, name }) ?? this.begin(fragment.index)
     // The first id and name win: some vendors repeat them on every fragment.
     call.id ||= id
     call.name ||= name
@@ -107,13 +108,7 @@ class ChatStreamDecoder implements StreamDecoder {
     this.pump()
   }
 
-  private find(index: unknown, id: string, name: string): Call | undefined {
-    const known = this.calls.findLast(call =>
-      typeof index === 'number' ? call.index === index : id === '' ? name === '' : call.id === id,
-    )
-    // Some vendors number every call 0: another id together with a name is another call.
-    const isAnother = known && id !== '' && known.id !== '' && known.id !== id && name !== ''
-    if (known && !isAnother) return known
+  private begin(index: unknown): Call {
     const call = { index, id: '', name: '', waiting: '', progress: new JsonProgress() }
     this.calls.push(call)
     return call
@@ -145,7 +140,7 @@ class ChatStreamDecoder implements StreamDecoder {
   }
 
   private sayHeld(): void {
-    for (const { type, text } of this.held) this.answer.say(type, text)
+    for (const piece of this.held) this.answer.say(piece)
     this.held.length = 0
   }
 
@@ -181,7 +176,9 @@ class ChatStreamEncoder implements StreamEncoder {
   private readonly after: string
   private open: Block['type'] = 'text'
   private calls = 0
+  private form = formOf('', { legacyCalls: false, textTools: new Set() })
   private wroteArguments = false
+  private heldBack = ''
   private needsBreak = false
   private hasText = false
   private reason: FinishReason = 'stop'
@@ -209,7 +206,7 @@ class ChatStreamEncoder implements StreamEncoder {
   }
 
   close(bill: Bill): string {
-    const finish = this.chunk({}, FINISH_REASONS[this.reason])
+    const finish = this.chunk({}, finishReason(this.reason, this.view))
     if (!this.view.includeUsage) return finish + DONE
     return finish + dataFrame(JSON.stringify({ ...head(this.view), choices: [], usage: writeUsage(bill) })) + DONE
   }
@@ -218,11 +215,10 @@ class ChatStreamEncoder implements StreamEncoder {
     this.open = block.type
     this.needsBreak = this.hasText
     if (block.type !== 'tool-call') return ''
+    this.form = formOf(block.name, this.view)
     this.wroteArguments = false
-    const { id, name } = block
-    return this.chunk({
-      tool_calls: [{ index: this.calls++, id, type: 'function', function: { name, arguments: '' } }],
-    })
+    this.heldBack = ''
+    return this.chunk(this.form.start({ index: this.calls++, id: block.id, name: block.name }))
   }
 
   private delta(text: string): string {
@@ -232,9 +228,14 @@ class ChatStreamEncoder implements StreamEncoder {
       case 'thinking':
         return this.chunk({ reasoning_content: text })
       case 'tool-call':
-        this.wroteArguments = true
-        return this.chunk({ tool_calls: [{ index: this.calls - 1, function: { arguments: text } }] })
+        return this.fragment(text)
     }
+  }
+
+  private fragment(text: string): string {
+    this.wroteArguments = true
+    if (this.form.isHeldBack) this.heldBack += text
+    return this.form.isHeldBack ? '' : this.chunk(this.form.fragment(this.calls - 1, text))
   }
 
   /** Two blocks of text read as two paragraphs. */
@@ -247,8 +248,9 @@ class ChatStreamEncoder implements StreamEncoder {
 
   /** Clients parse the arguments whatever they are, so "none" is an empty object, never an empty string. */
   private closeBlock(): string {
-    if (this.open !== 'tool-call' || this.wroteArguments) return ''
-    return this.delta('{}')
+    if (this.open !== 'tool-call') return ''
+    const silent = this.wroteArguments ? '' : this.fragment('{}')
+    return this.form.isHeldBack ? this.chunk(this.form.fragment(this.calls - 1, this.heldBack)) : silent
   }
 
   private chunk(delta: unknown, reason: string | null = null): string {

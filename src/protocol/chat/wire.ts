@@ -53,8 +53,13 @@ export function read(body: JsonObject, bodyText: string): Ask {
     choices: readChoices(body.n),
     promptSize: promptSize(bodyText),
     images,
+    textTools: textToolNames(tools),
+    legacyCalls: Array.isArray(body.functions) && tools.length === 0,
   }
 }
+
+const textToolNames = (tools: readonly unknown[]): Set<string> =>
+  new Set(tools.flatMap(tool => (isObject(tool) && isObject(tool.custom) ? [String(tool.custom.name)] : [])))
 
 function readMaxTokens(body: JsonObject): number | undefined {
   const older = optional(body.max_tokens, 'max_tokens', positiveInteger)

@@ -1,12 +1,11 @@
-import { type Ask, isObject, type JsonObject } from '../../core/ask.ts'
+import type { Ask, JsonObject } from '../../core/ask.ts'
 import { Seen } from '../../core/seen.ts'
-import { malformed, parseAnswer, truncated } from '../answer.ts'
+import { parseAnswer } from '../answer.ts'
 import { editMembers, jsonMembers, rawObject, rawText } from '../json.ts'
-import type { Answer, AnswerStream, Bill, Target, View } from '../protocol.ts'
-import { type Frame, namedFrame } from '../sse.ts'
-import { withheldMembers } from '../withhold.ts'
+import type { Answer, EditedRequest, Target, View } from '../protocol.ts'
+import { withhold } from '../withhold.ts'
+import { isThinking } from './content.ts'
 import { contentOf, contentSpans, decodeBody, EMPTY_TEXT } from './response.ts'
-import { parseEvent, part, STOP, write } from './stream.ts'
 import { tidyRequest } from './tidy.ts'
 import { readStopReason, readUsage, STOP_REASONS, writeUsage } from './wire.ts'
 
@@ -15,14 +14,16 @@ import { readStopReason, readUsage, STOP_REASONS, writeUsage } from './wire.ts'
 // ── requests ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 /** The caller's own text with the named edits; everything else is forwarded as it came. */
-export function editRequest(ask: Ask, target: Target): string {
+export function editRequest(ask: Ask, target: Target): EditedRequest {
   const limit = target.maxTokens ?? ask.maxTokens
-  return editMembers(ask.text, {
-    ...withheldMembers(ask.body, target.withheld),
-    ...tidyRequest(ask),
-    model: JSON.stringify(target.model),
+  const { edits, dropped } = withhold(ask.body, target)
+  const body = editMembers(ask.text, {
+    ...edits,
+    ...tidyRequest(ask, target.capabilities),
     ...(limit === ask.maxTokens ? {} : { max_tokens: String(limit) }),
+    model: JSON.stringify(target.model),
   })
+  return { body, dropped }
 }
 
 // ── bodies ───────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -59,151 +60,3 @@ function withoutThinking(text: string, content: readonly JsonObject[]): string {
   const kept = spans.filter((_, place) => !isThinking(content[place])).map(span => rawText(text, span))
   return `[${kept.length > 0 ? kept.join(',') : JSON.stringify(EMPTY_TEXT)}]`
 }
-
-const isThinking = (block: unknown): boolean =>
-  isObject(block) && (block.type === 'thinking' || block.type === 'redacted_thinking')
-
-// ── streams ──────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-/** What every message begins with, for upstreams that leave some of it out. */
-const EMPTY_MESSAGE = { type: 'message', role: 'assistant', content: [], stop_reason: null, stop_sequence: null }
-
-const EMPTY_BLOCK =
-  write({ type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } }) +
-  write({ type: 'content_block_stop', index: 0 })
-
-const absentIn = (given: JsonObject, defaults: JsonObject): JsonObject =>
-  Object.fromEntries(Object.entries(defaults).filter(([key]) => given[key] === undefined))
-
-/** The upstream's own events with the named edits; the closing ones wait for the bill. */
-class MessagesStreamEditor implements AnswerStream {
-  readonly seen = new Seen()
-  done = false
-  private readonly view: View
-  private isStarted = false
-  private hasCalls = false
-  private shownBlocks = 0
-  private ending = '{"type":"message_delta","delta":{}}'
-  /** Indexes of blocks that are hidden; those behind them move up. */
-  private readonly hidden = new Set<number>()
-  private readonly openBlocks = new Set<unknown>()
-
-  constructor(view: View) {
-    this.view = view
-  }
-
-  get isComplete(): boolean {
-    return this.seen.reason !== undefined
-  }
-
-  push(frame: Frame): string {
-    const event = parseEvent(frame)
-    if (!event) return ''
-    const { type, payload } = event
-    switch (type) {
-      case 'message_start':
-        return this.start(payload, frame.data)
-      case 'content_block_start':
-        this.open(payload)
-        return this.begin() + this.block(type, payload, frame.data)
-      case 'content_block_delta':
-        this.observe(part(payload, 'delta'))
-        return this.block(type, payload, frame.data)
-      case 'content_block_stop':
-        this.openBlocks.delete(payload.index)
-        return this.block(type, payload, frame.data)
-      case 'message_delta':
-        this.finish(payload, frame.data)
-        return this.begin()
-      case 'message_stop':
-        this.done = true
-        this.seen.conclude()
-        return ''
-      default:
-        return this.isStarted ? namedFrame(type, frame.data) : ''
-    }
-  }
-
-  end(): string {
-    if (!this.done && !this.isComplete) throw truncated()
-    this.seen.conclude()
-    return this.begin()
-  }
-
-  shorten(): string {
-    this.seen.reason = 'length'
-    const ends = [...this.openBlocks].map(index => {
-      const data = JSON.stringify({ type: 'content_block_stop', index })
-      return this.block('content_block_stop', { index }, data)
-    })
-    return this.begin() + ends.join('')
-  }
-
-  close(bill: Bill): string {
-    const empty = this.shownBlocks === 0 ? EMPTY_BLOCK : ''
-    const usage = editMembers(rawObject(this.ending, 'usage'), jsonMembers(writeUsage(bill)))
-    const edits = { type: '"message_delta"', delta: this.endingDelta(), usage }
-    return empty + namedFrame('message_delta', editMembers(this.ending, edits)) + STOP
-  }
-
-  /** The contract: a call is a `tool_use` ending, whatever the vendor says. */
-  private endingDelta(): string {
-    const delta = part(JSON.parse(this.ending), 'delta')
-    const isPlain = (readStopReason(delta.stop_reason) ?? 'stop') === 'stop'
-    const { reason = 'stop' } = this.seen
-    const stop = STOP_REASONS[this.hasCalls && reason === 'stop' ? 'tool-calls' : reason]
-    return editMembers(rawObject(this.ending, 'delta'), {
-      ...(isPlain ? jsonMembers({ stop_reason: stop }) : {}),
-      ...(delta.stop_sequence === undefined ? jsonMembers({ stop_sequence: null }) : {}),
-    })
-  }
-
-  /** An upstream that forgets its `message_start` gets one: clients cannot do without. */
-  private begin(): string {
-    return this.isStarted ? '' : this.start({}, '{}')
-  }
-
-  private start(payload: JsonObject, data: string): string {
-    if (this.isStarted) return ''
-    this.isStarted = true
-    const message = part(payload, 'message')
-    this.seen.usage = readUsage(message.usage)
-    const raw = rawObject(data, 'message')
-    const counters = absentIn(part(message, 'usage'), { input_tokens: this.view.promptEstimate, output_tokens: 0 })
-    const { id, model } = this.view
-    const edited = editMembers(raw, {
-      ...jsonMembers({ ...absentIn(message, EMPTY_MESSAGE), id, model }),
-      usage: editMembers(rawObject(raw, 'usage'), jsonMembers(counters)),
-    })
-    return namedFrame('message_start', editMembers(data, { type: '"message_start"', message: edited }))
-  }
-
-  private open({ index, content_block }: JsonObject): void {
-    this.openBlocks.add(index)
-    if (!this.view.showThinking && isThinking(content_block)) this.hidden.add(Number(index))
-    else this.shownBlocks++
-    this.hasCalls ||= isObject(content_block) && content_block.type === 'tool_use'
-  }
-
-  private block(type: string, { index }: JsonObject, data: string): string {
-    if (!Number.isSafeInteger(index)) throw malformed()
-    const place = index as number
-    if (this.hidden.has(place)) return ''
-    const before = [...this.hidden].filter(hidden => hidden < place).length
-    return namedFrame(type, before === 0 ? data : editMembers(data, { index: String(place - before) }))
-  }
-
-  private observe({ text, thinking, partial_json }: JsonObject): void {
-    const piece = text ?? thinking ?? partial_json
-    if (typeof piece === 'string') this.seen.text(piece)
-  }
-
-  private finish(payload: JsonObject, data: string): void {
-    this.ending = data
-    this.seen.reason = readStopReason(part(payload, 'delta').stop_reason) ?? this.seen.reason
-    const usage = readUsage(payload.usage, this.seen.usage)
-    if (isObject(payload.usage) && usage) this.seen.count(usage, this.isComplete)
-  }
-}
-
-export const editStream = (view: View): AnswerStream => new MessagesStreamEditor(view)

@@ -3,12 +3,13 @@ import { Seen } from '../../core/seen.ts'
 import type { TurnEvent } from '../../core/turn.ts'
 import { AnswerWriter, malformed, parseAnswer } from '../answer.ts'
 import { elements, member, rawAt, root, type Span, stringify } from '../json.ts'
-import { legalToolId } from '../names.ts'
+import { legalName } from '../names.ts'
 import type { Answer, View } from '../protocol.ts'
-import { toolInput } from './request.ts'
+import { cutToolInput, toolInput } from './tool-input.ts'
 import { readStopReason, readUsage, STOP_REASONS, writeUsage } from './wire.ts'
 
-const TOOL_ID_LENGTH_MAX = 64
+/** Servers of the other dialect take no longer ones back. */
+export const TOOL_ID_LENGTH_MAX = 64
 export const EMPTY_TEXT = { type: 'text', text: '' }
 
 // ── dialect -> vocabulary ───────────────────────────────────────────────────────────────────────────────────────────
@@ -32,10 +33,10 @@ export function decodeBody(text: string): readonly TurnEvent[] {
   content.forEach((block, place) => {
     switch (block.type) {
       case 'text':
-        answer.say('text', String(block.text ?? ''))
+        answer.say({ type: 'text', text: String(block.text ?? '') })
         break
       case 'thinking':
-        answer.say('thinking', String(block.thinking ?? ''))
+        answer.say({ type: 'thinking', text: String(block.thinking ?? '') })
         break
       case 'tool_use':
         answer.call(String(block.id ?? ''), String(block.name ?? ''))
@@ -65,7 +66,7 @@ export function encodeBody(events: readonly TurnEvent[], view: View): Answer {
         type: 'message',
         role: 'assistant',
         model: view.model,
-        content: shown.length > 0 ? shown.map(encodeBlock) : [EMPTY_TEXT],
+        content: shown.length > 0 ? shown.map(block => encodeBlock(block, seen.reason === 'length')) : [EMPTY_TEXT],
         stop_reason: STOP_REASONS[seen.reason ?? 'stop'],
         stop_sequence: stopSequence ?? null,
         usage: writeUsage(bill),
@@ -81,14 +82,19 @@ interface Folded {
 }
 
 /** A signature must be a string for clients to accept the block; only the model's own vendor could make a real one. */
-function encodeBlock({ type, id, name, text }: Folded): unknown {
+function encodeBlock({ type, id, name, text }: Folded, isCut: boolean): unknown {
   switch (type) {
     case 'text':
       return { type: 'text', text }
     case 'thinking':
       return { type: 'thinking', thinking: text, signature: '' }
     case 'tool-call':
-      return { type: 'tool_use', id: legalToolId(id, TOOL_ID_LENGTH_MAX), name, input: toolInput(text) }
+      return {
+        type: 'tool_use',
+        id: legalName(id, TOOL_ID_LENGTH_MAX),
+        name,
+        input: isCut ? cutToolInput(text) : toolInput(text),
+      }
   }
 }
 

@@ -3,12 +3,12 @@ import type { Block, FinishReason, TurnEvent } from '../../core/turn.ts'
 import type { Usage } from '../../core/usage.ts'
 import { AnswerWriter, parseAnswer, reportedError, truncated } from '../answer.ts'
 import { rawAt, root } from '../json.ts'
-import { legalToolId } from '../names.ts'
+import { legalName } from '../names.ts'
 import type { Bill, StreamDecoder, StreamEncoder, View } from '../protocol.ts'
 import { type Frame, namedFrame } from '../sse.ts'
+import { TOOL_ID_LENGTH_MAX } from './response.ts'
 import { readStopReason, readUsage, STOP_REASONS, writeUsage } from './wire.ts'
 
-const TOOL_ID_LENGTH_MAX = 64
 export const STOP = namedFrame('message_stop', '{"type":"message_stop"}')
 
 export const write = (payload: { readonly type: string } & JsonObject): string =>
@@ -149,7 +149,7 @@ class MessagesStreamDecoder implements StreamDecoder {
     block.wrote ||= text !== ''
     if (block.kind === 'tool-call') this.answer.delta(text)
     else if (block.kind === 'ignored') this.answer.close()
-    else this.answer.say(block.kind, text)
+    else this.answer.say({ type: block.kind, text })
   }
 
   private finish(): void {
@@ -277,7 +277,7 @@ function emptyBlock(block: Block) {
     case 'thinking':
       return { type: 'thinking', thinking: '', signature: '' }
     case 'tool-call':
-      return { type: 'tool_use', id: legalToolId(block.id, TOOL_ID_LENGTH_MAX), name: block.name, input: {} }
+      return { type: 'tool_use', id: legalName(block.id, TOOL_ID_LENGTH_MAX), name: block.name, input: {} }
   }
 }
 

@@ -22,6 +22,7 @@ import { namedFrame } from '../sse.ts'
 
 // ── requests ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
+const NO_TOOLS: ReadonlySet<string> = new Set()
 const ROLES = ['user', 'assistant', 'system'] as const
 
 /** Sections 2.8, 2.9 and 4.2: everything the contract names is checked, everything else is accepted. */
@@ -51,6 +52,8 @@ export function read(body: JsonObject, bodyText: string): Ask {
     choices: 1,
     promptSize: promptSize(bodyText),
     images,
+    textTools: NO_TOOLS,
+    legacyCalls: false,
   }
 }
 

@@ -1,0 +1,29 @@
+import { isObject, type JsonObject } from '../../core/ask.ts'
+import { editMembers, elementSpans, type MemberEdits, rawText } from '../json.ts'
+
+/** Edits inside answers of either form, whole or chunk; what is not changed keeps its text. */
+
+/** Changes members of the choices of a chunk, where there is something to change. */
+export function eachChoice(data: string, change: (raw: string, place: number) => MemberEdits): string {
+  let isChanged = false
+  const written = elementSpans(data, 'choices').map((span, place) => {
+    const raw = rawText(data, span)
+    const edits = change(raw, place)
+    if (Object.keys(edits).length === 0) return raw
+    isChanged = true
+    return editMembers(raw, edits)
+  })
+  return isChanged ? editMembers(data, { choices: `[${written.join(',')}]` }) : data
+}
+
+/** Writes the calls of a message or a delta anew, where there is something to change. */
+export function eachCall(
+  raw: string,
+  { tool_calls: calls }: JsonObject,
+  change: (raw: string, call: JsonObject) => string,
+): MemberEdits {
+  if (!Array.isArray(calls)) return {}
+  const texts = elementSpans(raw, 'tool_calls').map(span => rawText(raw, span))
+  const changed = texts.map((text, place) => (isObject(calls[place]) ? change(text, calls[place]) : text))
+  return changed.every((text, place) => text === texts[place]) ? {} : { tool_calls: `[${changed.join(',')}]` }
+}

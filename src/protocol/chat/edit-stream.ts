@@ -1,0 +1,213 @@
+import { isObject, type JsonObject } from '../../core/ask.ts'
+import { Seen } from '../../core/seen.ts'
+import type { FinishReason } from '../../core/turn.ts'
+import { flatText, parseAnswer, truncated } from '../answer.ts'
+import { editMembers, jsonMembers, type MemberEdits, RawJson, rawObject, stringify } from '../json.ts'
+import type { AnswerStream, Bill, View } from '../protocol.ts'
+import { dataFrame, type Frame } from '../sse.ts'
+import { eachCall, eachChoice } from './each.ts'
+import { CallMender } from './mend-calls.ts'
+import { argumentsText, reasoningText } from './response.ts'
+import { head, isDone } from './stream.ts'
+import { DONE, FINISH_REASONS, readFinishReason, readUsage, writeUsage } from './wire.ts'
+
+/** One of the answers under way; a caller may have asked for several. */
+interface Choice {
+  readonly index: unknown
+  readonly calls: CallMender
+  hasRole: boolean
+  reason: FinishReason | undefined
+}
+
+/** A chunk that says that answers are over: all that it speaks of, and those that it ends. */
+interface Ending {
+  readonly data: string
+  readonly choices: readonly Choice[]
+  readonly ended: readonly Choice[]
+}
+
+/**
+ * The upstream's own chunks with the named edits. Its usage waits for the bill and is shown only to those who asked; so do
+ * its endings, for what an upstream says of the end is a note: it may ride on content, come early, or repeat.
+ */
+class ChatStreamEditor implements AnswerStream {
+  readonly seen = new Seen()
+  done = false
+  private readonly view: View
+  private readonly choices = new Map<unknown, Choice>()
+  private created: unknown
+  private usage = '{}'
+  /** The latest of each answer. */
+  private readonly endings = new Map<unknown, Ending>()
+
+  constructor(view: View) {
+    this.view = view
+    this.created = view.createdSeconds
+  }
+
+  get isComplete(): boolean {
+    return this.choices.size > 0 && this.choices.values().every(({ reason }) => reason !== undefined)
+  }
+
+  push(frame: Frame): string {
+    if (isDone(frame)) {
+      if (this.choices.size === 0) throw truncated()
+      this.done = true
+      this.seen.conclude()
+      return ''
+    }
+    const chunk = parseAnswer(frame.data)
+    this.created = chunk.created ?? this.created
+    const text = this.passOn(chunk, frame.data)
+    if (isObject(chunk.usage)) this.report(chunk.usage, frame.data)
+    return text
+  }
+
+  end(): string {
+    if (!this.done && !this.isComplete) throw truncated()
+    this.seen.conclude()
+    return ''
+  }
+
+  shorten(): string {
+    for (const choice of this.choices.values()) choice.reason ??= 'length'
+    this.seen.reason = 'length'
+    return ''
+  }
+
+  close(bill: Bill): string {
+    const silent = [...this.choices.values()].map(choice => this.fillSilentCalls(choice))
+    const said = [...this.endings.values()].map(ending => dataFrame(honest(ending)))
+    const isSaid = new Set([...this.endings.values()].flatMap(({ ended }) => ended))
+    const unsaid = [...this.choices.values()]
+      .filter(choice => !isSaid.has(choice))
+      .map(choice => this.chunk(choice.index, {}, endOf(choice)))
+    const endings = [...silent, ...said, ...unsaid].join('')
+    if (!this.view.includeUsage) return endings + DONE
+    const usage = new RawJson(editMembers(this.usage, jsonMembers(writeUsage(bill))))
+    return endings + dataFrame(stringify({ ...this.head(), choices: [], usage })) + DONE
+  }
+
+  private passOn(chunk: JsonObject, data: string): string {
+    // Official clients throw on a chunk whose choices are no list of objects; it could not say anything anyway.
+    const wires = Array.isArray(chunk.choices) && chunk.choices.every(isObject) ? chunk.choices : undefined
+    if (!wires || (wires.length === 0 && chunk.usage)) return ''
+    const text = editMembers(this.mended(wires, data), this.identity(chunk))
+    const choices = wires.map(wire => this.choiceOf(wire))
+    const ended = choices.filter((_, place) => readFinishReason(wires[place]?.finish_reason) !== undefined)
+    if (ended.length === 0) return dataFrame(text)
+    const isBare = wires.every(({ delta }) => !isSpeaking(delta))
+    const bare = isBare ? text : eachChoice(text, () => ({ delta: '{}' }))
+    this.endings.set(choices[0]?.index, { data: bare, choices, ended })
+    return isBare ? '' : dataFrame(eachChoice(text, () => ({ finish_reason: 'null' })))
+  }
+
+  /** The contract, and what official clients cannot do without: a delta that is an object, a role at first and only then. */
+  private mended(choices: readonly JsonObject[], data: string): string {
+    for (const wire of choices) this.observe(wire, this.choiceOf(wire))
+    // Nearly all chunks: nothing is read a second time.
+    if (choices.every(wire => isRegular(wire, this.choiceOf(wire)))) return data
+    return eachChoice(data, (raw, place) => {
+      const wire = choices[place] ?? {}
+      const choice = this.choiceOf(wire)
+      const delta = isObject(wire.delta) ? wire.delta : {}
+      const edits = {
+        ...(choice.hasRole || delta.role === 'assistant' ? {} : { role: '"assistant"' }),
+        ...(choice.hasRole && delta.role !== undefined ? { role: undefined } : {}),
+        ...eachCall(rawObject(raw, 'delta'), delta, (text, call) => choice.calls.mend(text, call)),
+      }
+      choice.hasRole = true
+      const isWhole = isObject(wire.delta) && Object.keys(edits).length === 0
+      return {
+        ...(isWhole ? {} : { delta: editMembers(rawObject(raw, 'delta'), edits) }),
+        ...(wire.index === undefined ? { index: '0' } : {}),
+        // An empty word is an end to some agents.
+        ...(wire.finish_reason === '' ? { finish_reason: 'null' } : {}),
+      }
+    })
+  }
+
+  private choiceOf(wire: JsonObject): Choice {
+    const index = wire.index ?? 0
+    const known = this.choices.get(index)
+    if (known) return known
+    const choice = { index, calls: new CallMender(), hasRole: false, reason: undefined }
+    this.choices.set(index, choice)
+    return choice
+  }
+
+  private observe({ finish_reason, delta }: JsonObject, choice: Choice): void {
+    choice.reason = readFinishReason(finish_reason) ?? choice.reason
+    this.seen.reason = choice.reason ?? this.seen.reason
+    if (!isObject(delta)) return
+    this.seen.text(flatText(delta.content) + reasoningText(delta))
+    for (const call of fragmentsOf(delta)) {
+      this.seen.text(isObject(call.function) ? argumentsText(call.function.arguments) : '')
+    }
+  }
+
+  private head() {
+    return { ...head(this.view), created: this.created }
+  }
+
+  private identity(chunk: JsonObject): MemberEdits {
+    const { id, model, object, created } = this.head()
+    return {
+      ...jsonMembers({ id, model }),
+      ...(chunk.object === undefined ? jsonMembers({ object }) : {}),
+      ...(chunk.created === undefined ? jsonMembers({ created }) : {}),
+      usage: this.view.includeUsage ? 'null' : undefined,
+    }
+  }
+
+  private chunk(index: unknown, delta: unknown, reason: string | null): string {
+    const choices = [{ index, delta, finish_reason: reason }]
+    return dataFrame(JSON.stringify({ ...this.head(), choices, ...(this.view.includeUsage ? { usage: null } : {}) }))
+  }
+
+  private report(usage: JsonObject, data: string): void {
+    this.usage = rawObject(data, 'usage')
+    const counted = readUsage(usage)
+    if (counted) this.seen.count(counted, this.isComplete)
+  }
+
+  /** The contract: the arguments of a call are JSON, even where the vendor sends none. */
+  private fillSilentCalls({ index, calls }: Choice): string {
+    return calls.silent
+      .map(call => this.chunk(index, { tool_calls: [{ index: call, function: { arguments: '{}' } }] }, null))
+      .join('')
+  }
+}
+
+const isRegular = ({ index, delta, finish_reason }: JsonObject, { hasRole }: Choice): boolean =>
+  index !== undefined &&
+  finish_reason !== '' &&
+  isObject(delta) &&
+  hasRole &&
+  delta.role === undefined &&
+  !Array.isArray(delta.tool_calls)
+
+const fragmentsOf = ({ tool_calls: calls }: JsonObject): readonly JsonObject[] =>
+  Array.isArray(calls) ? calls.filter(isObject) : []
+
+/** Whether a delta says anything but who speaks. */
+const isSpeaking = (delta: unknown): boolean =>
+  isObject(delta) &&
+  Object.entries(delta).some(([key, value]) => key !== 'role' && value !== null && value !== '' && !isEmptyList(value))
+
+const isEmptyList = (value: unknown): boolean => Array.isArray(value) && value.length === 0
+
+/** The contract: a call is a `tool_calls` ending, whatever the vendor says. */
+const endOf = ({ calls, reason = 'stop' }: Choice): string =>
+  FINISH_REASONS[calls.hasCalls && reason === 'stop' ? 'tool-calls' : reason]
+
+/** The upstream's own word on the end where it is true; its unknown words are its own. */
+function honest({ data, choices }: Ending): string {
+  return eachChoice(data, (_, place) => {
+    const choice = choices[place]
+    const isFalse = choice?.reason === 'stop' && choice.calls.hasCalls
+    return choice && isFalse ? { finish_reason: JSON.stringify(endOf(choice)) } : {}
+  })
+}
+
+export const editStream = (view: View): AnswerStream => new ChatStreamEditor(view)

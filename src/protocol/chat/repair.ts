@@ -1,0 +1,28 @@
+import type { Ask, JsonObject } from '../../core/ask.ts'
+import { flatText } from '../answer.ts'
+import { type Exchange, findBreaks } from '../breaks.ts'
+import { MISSING_RESULT, orphanText } from '../history.ts'
+import { editMessages, rawText } from '../json.ts'
+
+/** The caller's text, with results made up for calls that have none, and results that answer nothing made plain words. */
+export function repairRequest({ body, text }: Pick<Ask, 'body' | 'text'>): string {
+  const messages = body.messages as readonly JsonObject[]
+  const breaks = findBreaks(messages.map(exchangeOf))
+  if (!breaks) return text
+  return editMessages(text, (place, span) => {
+    const own = breaks.orphans.has(place) ? orphan(messages[place] ?? {}) : rawText(text, span)
+    return [own, ...(breaks.unanswered.get(place) ?? []).map(missing)].join(',')
+  })
+}
+
+const exchangeOf = ({ role, tool_calls, tool_call_id }: JsonObject): Exchange => ({
+  isAssistant: role === 'assistant',
+  calls: role === 'assistant' ? ((tool_calls ?? []) as JsonObject[]).map(({ id }) => String(id)) : [],
+  results: role === 'tool' ? [String(tool_call_id)] : [],
+})
+
+const orphan = ({ tool_call_id: id, content }: JsonObject): string =>
+  JSON.stringify({ role: 'user', content: orphanText(String(id), flatText(content)) })
+
+const missing = (id: string): string =>
+  JSON.stringify({ role: 'tool', tool_call_id: id, content: `Error: ${MISSING_RESULT}` })

@@ -1,0 +1,19 @@
+import type { JsonObject } from '../core/ask.ts'
+
+/** Values that ask for what happens anyway: nothing is lost with them. */
+const HARMLESS: Readonly<Record<string, readonly string[]>> = {
+  store: ['false'],
+  logprobs: ['false'],
+  presence_penalty: ['0'],
+  frequency_penalty: ['0'],
+  modalities: ['["text"]'],
+}
+
+/** Members that the vocabulary does not carry. Null counts as absent. */
+export function lostMembers(body: JsonObject, carried: ReadonlySet<string>): string[] {
+  return Object.keys(body).filter(key => {
+    const value = body[key]
+    if (carried.has(key) || value === null || value === undefined) return false
+    return !(Object.hasOwn(HARMLESS, key) && HARMLESS[key]?.includes(JSON.stringify(value)))
+  })
+}

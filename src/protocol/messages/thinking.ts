@@ -1,0 +1,50 @@
+import type { Effort, ToolChoice, Turn, TurnMessage } from '../../core/turn.ts'
+import type { Target } from '../protocol.ts'
+
+const BUDGETS: Record<Exclude<Effort, 'none'>, number> = {
+  minimal: 1024,
+  low: 1024,
+  medium: 4096,
+  high: 16384,
+  xhigh: 32768,
+  max: 32768,
+}
+/** The dialect's own vendor refuses smaller budgets. */
+const BUDGET_MIN = 1024
+
+export interface ThinkingParts {
+  readonly turn: Turn
+  readonly target: Target
+  readonly maxTokens: number
+  readonly history: readonly TurnMessage[]
+  readonly toolChoice: ToolChoice | undefined
+}
+
+export interface EncodedThinking {
+  readonly thinking?: { readonly type: 'disabled' | 'enabled' | 'adaptive'; readonly budget_tokens?: number }
+  readonly effort?: Exclude<Effort, 'none' | 'minimal'>
+}
+
+/** How much a model should think, in the way it can be told: an effort, or a budget within its limit. */
+export function encodeThinking({ turn, target, maxTokens, history, toolChoice }: ThinkingParts): EncodedThinking {
+  const { effort } = turn
+  const { adaptiveThinking, disableThinking } = target.capabilities
+  if (!effort || !(target.reasoning || adaptiveThinking)) return {}
+  if (effort === 'none') return disableThinking ? { thinking: { type: 'disabled' } } : {}
+  // A call that must be made leaves no room for thought; both together are refused.
+  if (toolChoice?.type === 'tool' || toolChoice?.type === 'required') return {}
+  if (adaptiveThinking) return { thinking: { type: 'adaptive' }, effort: effort === 'minimal' ? 'low' : effort }
+  const budget = Math.min(BUDGETS[effort], maxTokens - 1)
+  return budget < BUDGET_MIN || isAmidCalls(history) ? {} : { thinking: { type: 'enabled', budget_tokens: budget } }
+}
+
+/** A turn that began without a signed thought cannot go on with one: callers of chat have none to give back. */
+function isAmidCalls(history: readonly TurnMessage[]): boolean {
+  const last = history.at(-1)
+  if (last?.role !== 'user' || !last.parts.some(({ type }) => type === 'tool-result')) return false
+  const caller = history.findLast(({ role }) => role === 'assistant')
+  return (
+    caller?.role === 'assistant' &&
+    !caller.parts.some(part => part.type === 'thinking' && (part.signature || part.sealed))
+  )
+}
