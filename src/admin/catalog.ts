@@ -1,4 +1,5 @@
-import type { Channel, Model } from '../core/catalog.ts'
+import { operatorsName } from '../core/capabilities.ts'
+import type { Channel, Model, ServedModel } from '../core/catalog.ts'
 import { wireOf } from '../core/failure.ts'
 import { formatPrice } from '../core/price.ts'
 import type { Probe } from '../core/probe.ts'
@@ -38,10 +39,15 @@ const viewChannel = (channel: Channel): ChannelView => ({
   protocol: channel.protocol,
   base_url: channel.baseUrl,
   models: Object.fromEntries([...channel.models].map(([id, { name }]) => [id, name])),
+  capabilities: Object.fromEntries([...channel.models].map(([id, served]) => [id, viewCapabilities(served)])),
   priority: channel.priority,
   weight: channel.weight,
   groups: channel.groups,
 })
+
+/** Those in force, whoever decided them. */
+const viewCapabilities = ({ capabilities }: ServedModel): Record<string, unknown> =>
+  Object.fromEntries(Object.entries(capabilities).map(([name, value]) => [operatorsName(name), value]))
 
 export interface ChannelsDeps {
   catalog(): Catalog

@@ -77,6 +77,8 @@ export interface ChannelView {
   readonly protocol: 'chat' | 'messages'
   readonly base_url: string
   readonly models: Readonly<Record<string, string>>
+  /** What each model of it can be given, by catalog id. */
+  readonly capabilities: Readonly<Record<string, Readonly<Record<string, unknown>>>>
   readonly priority: number
   readonly weight: number
   readonly groups: readonly string[]

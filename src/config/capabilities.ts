@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { Capabilities } from '../core/capabilities.ts'
+import { type Capabilities, operatorsName } from '../core/capabilities.ts'
 import { flag, number } from './values.ts'
 
 type Fields = { readonly [Name in keyof Capabilities]: z.ZodType<Capabilities[Name]> }
@@ -36,13 +36,13 @@ const FIELDS: Fields = {
   repair: flag,
 }
 
-const underscored = (name: string): string => name.replace(/[A-Z]/g, letter => `_${letter.toLowerCase()}`)
-
-const NAMES = new Map(Object.keys(FIELDS).map(name => [underscored(name), name]))
+const NAMES = new Map(Object.keys(FIELDS).map(name => [operatorsName(name), name]))
 
 /** `capabilities:` of a channel: those that differ from what its dialect or its vendor suggests. */
 export const capabilities = z
-  .strictObject(Object.fromEntries(Object.entries(FIELDS).map(([name, type]) => [underscored(name), type.optional()])))
+  .strictObject(
+    Object.fromEntries(Object.entries(FIELDS).map(([name, type]) => [operatorsName(name), type.optional()])),
+  )
   .transform(
     given => Object.fromEntries(Object.entries(given).map(([name, value]) => [NAMES.get(name), value])) as Given,
   )

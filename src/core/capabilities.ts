@@ -46,6 +46,10 @@ export interface Capabilities {
   readonly repair: boolean
 }
 
+/** As operators write it: `maxTokensField` is `max_tokens_field` to them. */
+export const operatorsName = (capability: string): string =>
+  capability.replace(/[A-Z]/g, letter => `_${letter.toLowerCase()}`)
+
 const COMMON = {
   maxTokensField: 'max_tokens',
   sampling: true,

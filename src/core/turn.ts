@@ -117,12 +117,14 @@ export type FinishReason = 'stop' | 'stop-sequence' | 'length' | 'tool-calls' | 
  *
  *   answer = start (open delta* close)* finish
  *
- * Blocks never overlap; there is exactly one finish; a stream that breaks throws instead.
+ * Blocks never overlap; there is exactly one finish; a stream that breaks throws instead. One exception, for a caller
+ * whose dialect has it too: a call may begin before the one in front of it has its last fragment. There is one close
+ * for all of them then, and a delta for an earlier one says so.
  */
 export type TurnEvent =
   | { readonly type: 'start'; readonly usage: Usage | undefined }
   | { readonly type: 'open'; readonly block: Block }
-  | { readonly type: 'delta'; readonly text: string }
+  | { readonly type: 'delta'; readonly text: string; readonly call?: number }
   | { readonly type: 'close' }
   | Finish
 

@@ -102,7 +102,7 @@ function moneyHeaders({ bill, balance, keyRemaining }: Charged): Record<string, 
 async function streamed(relay: Relay, upstream: UpstreamReply, headers: Record<string, string>): Promise<Reply> {
   const { call, ask, pair, settlement, meter, flight, promptEstimate } = relay
   const view = viewOf(relay)
-  const answer = upstream.isStream ? pair.stream(view) : pair.bodyAsStream(await upstream.text(), view)
+  const answer = (await upstream.isStream()) ? pair.stream(view) : pair.bodyAsStream(await upstream.text(), view)
   const protocol: Protocol = PROTOCOLS[ask.protocol]
   const watched = new WatchedStream({
     upstream,

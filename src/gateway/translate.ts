@@ -17,14 +17,19 @@ import { type Pair, replay } from './pair.ts'
 export function translate(ask: Ask, client: Protocol, upstream: Protocol): Pair {
   const turn = client.decodeRequest(ask)
   let restore: Restore = events => events
+  let isEmulated = false
   return {
     request(target) {
       const encoded = upstream.encodeRequest(turn, target)
       restore = restorer(encoded)
+      isEmulated = encoded.emulation !== undefined
       return { body: encoded.body, dropped: [...turn.dropped, ...encoded.dropped] }
     },
     body: (text, view) => client.encodeBody(restore(upstream.decodeBody(text)), view),
-    stream: view => new TranslatedStream(upstream.decodeStream(), client.encodeStream(view), restore),
+    stream: view => {
+      const decoder = upstream.decodeStream({ callsMayOverlap: client.name === 'chat' && !isEmulated })
+      return new TranslatedStream(decoder, client.encodeStream(view), restore)
+    },
     bodyAsStream: (text, view) => replay(restore(upstream.decodeBody(text)), client.encodeStream(view)),
   }
 }

@@ -31,6 +31,11 @@ export class AnswerWriter {
 
   call(id: string, name: string): void {
     this.close()
+    this.callBeside(id, name)
+  }
+
+  /** A call that begins while another is under way. */
+  callBeside(id: string, name: string): void {
     this.toolCalls++
     this.open = 'tool-call'
     // A call must be answerable: an id that the vendor left out is made up, a new one each time.
@@ -46,6 +51,12 @@ export class AnswerWriter {
     const isCut = /[\ud800-\udbff]$/.test(whole)
     this.half = isCut ? whole.slice(-1) : ''
     this.write(isCut ? whole.slice(0, -1) : whole)
+  }
+
+  /** For a call that is not the one that began last: `call` counts them from 0. */
+  fragment(text: string, call: number): void {
+    if (call === this.toolCalls - 1) this.delta(text)
+    else if (text !== '') this.events.push({ type: 'delta', text, call })
   }
 
   close(): void {

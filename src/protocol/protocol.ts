@@ -79,6 +79,11 @@ export interface AnswerStream {
   close(bill: Bill): string
 }
 
+export interface DecodeOptions {
+  /** The reader can take calls that overlap; otherwise they are put one after the other. */
+  readonly callsMayOverlap: boolean
+}
+
 export interface StreamDecoder {
   readonly done: boolean
   readonly isComplete: boolean
@@ -121,7 +126,7 @@ export interface Protocol {
   encodeBody(events: readonly TurnEvent[], view: View): Answer
   editBody(text: string, view: View): Answer
 
-  decodeStream(): StreamDecoder
+  decodeStream(options: DecodeOptions): StreamDecoder
   encodeStream(view: View): StreamEncoder
   editStream(view: View): AnswerStream
 

@@ -50,20 +50,37 @@ interface Reader {
 }
 
 export class UpstreamReply {
-  readonly isStream: boolean
+  private readonly isNamedStream: boolean
+  /** Read ahead, to see what it is. */
+  private readonly ahead: Uint8Array[] = []
   private readonly reader: Reader | undefined
   private readonly watchdog: Watchdog
   private readonly idleMs: number
 
   constructor(response: Response, watchdog: Watchdog, idleMs: number) {
-    this.isStream = response.headers.get('content-type')?.includes('text/event-stream') ?? false
+    this.isNamedStream = response.headers.get('content-type')?.includes('text/event-stream') ?? false
     this.reader = response.body?.getReader() as Reader | undefined
     this.watchdog = watchdog
     this.idleMs = idleMs
   }
 
+  /** Some servers answer with a whole body although a stream was asked for; some do not say what they send. */
+  async isStream(): Promise<boolean> {
+    if (this.isNamedStream) return true
+    for (let bytes = await this.read(this.idleMs); bytes; bytes = await this.read(this.idleMs)) {
+      this.ahead.push(bytes)
+      const [first] = new TextDecoder().decode(bytes).trimStart()
+      if (first !== undefined) return first !== '{'
+    }
+    return true
+  }
+
   /** The next bytes, undefined at the end. */
   async next(limitMs = this.idleMs): Promise<Uint8Array | undefined> {
+    return this.ahead.shift() ?? this.read(limitMs)
+  }
+
+  private async read(limitMs: number): Promise<Uint8Array | undefined> {
     this.watchdog.expect('silence', limitMs)
     try {
       const read = await this.reader?.read()

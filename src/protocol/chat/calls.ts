@@ -11,7 +11,7 @@ export interface Call {
 }
 
 /** The three forms in which this dialect writes calls: functions, tools that take text, and the one before `tools`. */
-interface Form {
+export interface Form {
   start(call: Call): unknown
   fragment(index: number, text: string): unknown
   whole(call: Call, made: string): unknown
@@ -42,7 +42,7 @@ const LEGACY: Form = {
   isHeldBack: false,
 }
 
-export function formOf(name: string, { legacyCalls, textTools }: Pick<View, 'legacyCalls' | 'textTools'>): Form {
+export function formOf(name: string, { legacyCalls, textTools }: View): Form {
   if (legacyCalls) return LEGACY
   return textTools.has(name) ? TEXT : FUNCTION
 }

@@ -5,7 +5,7 @@ import { AnswerWriter, type Piece, parseAnswer, piecesOf, truncated } from '../a
 import { JsonProgress } from '../json.ts'
 import type { Bill, StreamDecoder, StreamEncoder, View } from '../protocol.ts'
 import { dataFrame, type Frame } from '../sse.ts'
-import { finishReason, formOf } from './calls.ts'
+import { type Form, finishReason, formOf } from './calls.ts'
 import { findCall } from './fragments.ts'
 import { argumentsText, reasoningText } from './response.ts'
 import { DONE, readFinishReason, readUsage, writeUsage } from './wire.ts'
@@ -169,16 +169,22 @@ export const head = (view: View) => ({
   model: view.model,
 })
 
+/** A call on its way to the caller. */
+interface WrittenCall {
+  readonly form: Form
+  wrote: boolean
+  heldBack: string
+}
+
 class ChatStreamEncoder implements StreamEncoder {
   private readonly view: View
   /** Every chunk begins and ends alike; only the delta is written each time. */
   private readonly before: string
   private readonly after: string
   private open: Block['type'] = 'text'
-  private calls = 0
-  private form = formOf('', { legacyCalls: false, textTools: new Set() })
-  private wroteArguments = false
-  private heldBack = ''
+  private readonly calls: WrittenCall[] = []
+  /** How many of them are complete. */
+  private closed = 0
   private needsBreak = false
   private hasText = false
   private reason: FinishReason = 'stop'
@@ -196,7 +202,7 @@ class ChatStreamEncoder implements StreamEncoder {
       case 'open':
         return this.openBlock(event.block)
       case 'delta':
-        return this.delta(event.text)
+        return this.delta(event.text, event.call ?? this.calls.length - 1)
       case 'close':
         return this.closeBlock()
       case 'finish':
@@ -215,27 +221,28 @@ class ChatStreamEncoder implements StreamEncoder {
     this.open = block.type
     this.needsBreak = this.hasText
     if (block.type !== 'tool-call') return ''
-    this.form = formOf(block.name, this.view)
-    this.wroteArguments = false
-    this.heldBack = ''
-    return this.chunk(this.form.start({ index: this.calls++, id: block.id, name: block.name }))
+    const call = { form: formOf(block.name, this.view), wrote: false, heldBack: '' }
+    const index = this.calls.push(call) - 1
+    return this.chunk(call.form.start({ index, id: block.id, name: block.name }))
   }
 
-  private delta(text: string): string {
+  private delta(text: string, call: number): string {
     switch (this.open) {
       case 'text':
         return this.text(text)
       case 'thinking':
         return this.chunk({ reasoning_content: text })
       case 'tool-call':
-        return this.fragment(text)
+        return this.fragment(text, call)
     }
   }
 
-  private fragment(text: string): string {
-    this.wroteArguments = true
-    if (this.form.isHeldBack) this.heldBack += text
-    return this.form.isHeldBack ? '' : this.chunk(this.form.fragment(this.calls - 1, text))
+  private fragment(text: string, index: number): string {
+    const call = this.calls[index]
+    if (!call) return ''
+    call.wrote = true
+    if (call.form.isHeldBack) call.heldBack += text
+    return call.form.isHeldBack ? '' : this.chunk(call.form.fragment(index, text))
   }
 
   /** Two blocks of text read as two paragraphs. */
@@ -249,8 +256,13 @@ class ChatStreamEncoder implements StreamEncoder {
   /** Clients parse the arguments whatever they are, so "none" is an empty object, never an empty string. */
   private closeBlock(): string {
     if (this.open !== 'tool-call') return ''
-    const silent = this.wroteArguments ? '' : this.fragment('{}')
-    return this.form.isHeldBack ? this.chunk(this.form.fragment(this.calls - 1, this.heldBack)) : silent
+    let text = ''
+    for (; this.closed < this.calls.length; this.closed++) {
+      const { form, wrote, heldBack } = this.calls[this.closed] as WrittenCall
+      if (form.isHeldBack) text += this.chunk(form.fragment(this.closed, heldBack))
+      else if (!wrote) text += this.fragment('{}', this.closed)
+    }
+    return text
   }
 
   private chunk(delta: unknown, reason: string | null = null): string {

@@ -4,7 +4,7 @@ import type { Usage } from '../../core/usage.ts'
 import { AnswerWriter, parseAnswer, reportedError, truncated } from '../answer.ts'
 import { rawAt, root } from '../json.ts'
 import { legalName } from '../names.ts'
-import type { Bill, StreamDecoder, StreamEncoder, View } from '../protocol.ts'
+import type { Bill, DecodeOptions, StreamDecoder, StreamEncoder, View } from '../protocol.ts'
 import { type Frame, namedFrame } from '../sse.ts'
 import { TOOL_ID_LENGTH_MAX } from './response.ts'
 import { readStopReason, readUsage, STOP_REASONS, writeUsage } from './wire.ts'
@@ -45,6 +45,9 @@ interface OpenBlock {
   /** What stands in the block's start: text, or the whole input of a call that gets no fragments. */
   readonly initial: string
   waiting: string
+  begun: boolean
+  /** Its number among the calls, once it has begun. */
+  call: number
   wrote: boolean
   stopped: boolean
 }
@@ -54,12 +57,17 @@ class MessagesStreamDecoder implements StreamDecoder {
   private readonly answer = new AnswerWriter()
   private readonly blocks: OpenBlock[] = []
   private current = 0
-  private begun = false
+  private calls = 0
+  private readonly callsMayOverlap: boolean
   private reason: FinishReason | undefined
   private stopSequence: string | undefined
   private reported = false
   usage: Usage | undefined
   isReported = false
+
+  constructor({ callsMayOverlap }: DecodeOptions) {
+    this.callsMayOverlap = callsMayOverlap
+  }
 
   get isComplete(): boolean {
     return this.reason !== undefined
@@ -110,9 +118,11 @@ class MessagesStreamDecoder implements StreamDecoder {
     const block = this.find(payload)
     const { text, thinking, partial_json } = part(payload, 'delta')
     const piece = text ?? thinking ?? partial_json
-    if (!block || typeof piece !== 'string') return
+    const isOver = block?.begun && block.stopped
+    if (!block || isOver || typeof piece !== 'string') return
     block.waiting += piece
-    this.pump()
+    if (block.begun) this.writeBlock(block)
+    else this.pump()
   }
 
   private find(payload: JsonObject): OpenBlock | undefined {
@@ -128,26 +138,44 @@ class MessagesStreamDecoder implements StreamDecoder {
     this.isReported ||= this.reported && this.isComplete
   }
 
-  /** Writes the current block live; the next one begins when it has stopped. */
+  /** Writes the current block live; the next one begins when it has stopped, or, among calls, where they may overlap. */
   private pump(): void {
-    for (let block = this.blocks[this.current]; block; block = this.blocks[this.current]) {
+    for (let place = this.current; place < this.blocks.length; place++) {
+      const block = this.blocks[place] as OpenBlock
+      if (place > this.current && !this.mayOverlap(block)) return
       this.writeBlock(block)
-      if (!block.stopped) return
-      if (block.kind === 'tool-call' && !block.wrote) this.answer.delta(block.initial)
-      this.current++
-      this.begun = false
+      if (block.stopped && block.kind === 'tool-call' && !block.wrote) this.writeText(block, block.initial)
+      if (block.stopped && place === this.current) this.current++
     }
+  }
+
+  private mayOverlap({ kind }: OpenBlock): boolean {
+    return this.callsMayOverlap && kind === 'tool-call' && this.blocks[this.current]?.kind === 'tool-call'
   }
 
   private writeBlock(block: OpenBlock): void {
     this.answer.start(this.usage)
-    if (!this.begun && block.kind === 'tool-call') this.answer.call(block.id, block.name)
-    if (!this.begun && block.kind !== 'tool-call') block.waiting = block.initial + block.waiting
-    this.begun = true
+    if (!block.begun) this.begin(block)
     const text = block.waiting
     block.waiting = ''
+    this.writeText(block, text)
+  }
+
+  private begin(block: OpenBlock): void {
+    block.begun = true
+    if (block.kind !== 'tool-call') {
+      block.waiting = block.initial + block.waiting
+      return
+    }
+    block.call = this.calls++
+    const isBeside = this.blocks[this.current] !== block
+    if (isBeside) this.answer.callBeside(block.id, block.name)
+    else this.answer.call(block.id, block.name)
+  }
+
+  private writeText(block: OpenBlock, text: string): void {
     block.wrote ||= text !== ''
-    if (block.kind === 'tool-call') this.answer.delta(text)
+    if (block.kind === 'tool-call') this.answer.fragment(text, block.call)
     else if (block.kind === 'ignored') this.answer.close()
     else this.answer.say({ type: block.kind, text })
   }
@@ -178,10 +206,21 @@ function openBlock(payload: JsonObject, frame: Frame): OpenBlock {
         ? said
         : ''
   const [id, name] = [String(block.id ?? ''), String(block.name ?? '')]
-  return { index: payload.index, kind, id, name, initial, waiting: '', wrote: false, stopped: false }
+  return {
+    index: payload.index,
+    kind,
+    id,
+    name,
+    initial,
+    waiting: '',
+    begun: false,
+    call: -1,
+    wrote: false,
+    stopped: false,
+  }
 }
 
-export const decodeStream = (): StreamDecoder => new MessagesStreamDecoder()
+export const decodeStream = (options: DecodeOptions): StreamDecoder => new MessagesStreamDecoder(options)
 
 // ── vocabulary -> dialect ───────────────────────────────────────────────────────────────────────────────────────────
 
