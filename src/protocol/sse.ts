@@ -12,7 +12,9 @@ const FRAME_CHARACTERS_MAX = 16 * 1024 * 1024
 /** Bytes in any cut, with any line ending, to frames. Synchronous: one chunk in, its complete frames out. */
 export class SseReader {
   private readonly decoder = new TextDecoder()
-  private rest = ''
+  /** The beginning of a line, in the pieces it came in: a long one is put together once. */
+  private rest: string[] = []
+  private restLength = 0
   private endsInReturn = false
   private event = ''
   private data: string | undefined
@@ -27,18 +29,32 @@ export class SseReader {
   }
 
   private read(decoded: string): Frame[] {
-    const text = this.rest + this.unifyLineEnds(decoded)
+    const text = this.unifyLineEnds(decoded)
     const frames: Frame[] = []
     let start = 0
     for (let end = text.indexOf('\n'); end !== -1; end = text.indexOf('\n', start)) {
-      this.line(text.slice(start, end), frames)
+      this.line(this.takeRest() + text.slice(start, end), frames)
       start = end + 1
     }
-    this.rest = text.slice(start)
-    if (this.rest.length + (this.data?.length ?? 0) > FRAME_CHARACTERS_MAX) {
+    this.keepRest(text.slice(start))
+    if (this.restLength + (this.data?.length ?? 0) > FRAME_CHARACTERS_MAX) {
       throw new GatewayError({ kind: 'upstream-error', problem: 'The upstream sent a frame that is too long' })
     }
     return frames
+  }
+
+  private keepRest(text: string): void {
+    if (text === '') return
+    this.rest.push(text)
+    this.restLength += text.length
+  }
+
+  private takeRest(): string {
+    if (this.rest.length === 0) return ''
+    const rest = this.rest.join('')
+    this.rest = []
+    this.restLength = 0
+    return rest
   }
 
   private line(line: string, frames: Frame[]): void {

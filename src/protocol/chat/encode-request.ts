@@ -63,14 +63,18 @@ export function encodeRequest(turn: Turn, target: Target): EncodedRequest {
 
 /** What this upstream cannot be given although the vocabulary holds it. */
 function lost(turn: Turn, { capabilities: can }: Target, body: Readonly<Record<string, unknown>>): string[] {
+  const hasTools = turn.tools.length > 0
+  const hasEffort = turn.effort !== undefined && turn.effort !== 'none'
   return Object.entries({
     stop_sequences: turn.stop.length > STOPS_MAX,
     temperature: turn.temperature !== undefined && body.temperature === undefined,
     top_p: turn.topP !== undefined && body.top_p === undefined,
     top_k: turn.topK !== undefined && body.top_k === undefined,
-    effort: turn.effort !== undefined && turn.effort !== 'none' && body.reasoning_effort === undefined,
-    tools: turn.tools.length > 0 && !can.tools,
-    disable_parallel_tool_use: turn.tools.length > 0 && !turn.parallelTools && !can.parallelTools,
+    effort: hasEffort && body.reasoning_effort === undefined,
+    tools: hasTools && !can.tools,
+    strict: turn.tools.some(({ strict }) => strict) && !can.strictTools,
+    disable_parallel_tool_use: hasTools && !turn.parallelTools && !can.parallelTools,
+    service_tier: turn.serviceTier !== undefined && body.service_tier === undefined,
     metadata: turn.user !== undefined && can.userField === 'none',
     cache_control: turn.tools.some(({ cache }) => cache),
   }).flatMap(([name, isLost]) => (isLost ? [name] : []))

@@ -1,7 +1,7 @@
 import { isObject, type JsonObject } from '../../core/ask.ts'
 import { newHex } from '../../core/ids.ts'
 import { asText } from '../fields.ts'
-import { editMembers, JsonProgress, type MemberEdits, rawObject } from '../json.ts'
+import { editMembers, JsonProgress, jsonMembers, type MemberEdits, rawObject } from '../json.ts'
 import { findCall } from './fragments.ts'
 import { argumentsText } from './response.ts'
 
@@ -86,17 +86,17 @@ const repeated = ({ id, type }: JsonObject): MemberEdits => ({
 /** The same for a call that is there at once. */
 export function mendWholeCall(raw: string, { id, type, function: made }: JsonObject): string {
   if (!isObject(made)) return raw
-  const isJson = typeof made.arguments === 'string' && made.arguments !== ''
+  const given = argumentsText(made.arguments)
+  const accepted = new JsonProgress().accept(given)
+  const isJson = typeof made.arguments === 'string' && accepted !== '' && accepted === given
   const edits = {
     ...(typeof id === 'string' && id !== '' ? {} : { id: JSON.stringify(newCallId()) }),
     ...(type === undefined ? { type: '"function"' } : {}),
-    ...(isJson ? {} : { function: editMembers(rawObject(raw, 'function'), jsonArguments(made)) }),
+    ...(isJson
+      ? {}
+      : { function: editMembers(rawObject(raw, 'function'), jsonMembers({ arguments: accepted || '{}' })) }),
   }
   return Object.keys(edits).length === 0 ? raw : editMembers(raw, edits)
 }
-
-const jsonArguments = (made: JsonObject): MemberEdits => ({
-  arguments: JSON.stringify(argumentsText(made.arguments) || '{}'),
-})
 
 const newCallId = (): string => `call_${newHex(12)}`

@@ -2,6 +2,7 @@ import { isObject, type JsonObject } from '../../core/ask.ts'
 import { Seen } from '../../core/seen.ts'
 import type { TurnEvent } from '../../core/turn.ts'
 import { AnswerWriter, flatText, malformed, parseAnswer, piecesOf } from '../answer.ts'
+import { JsonProgress } from '../json.ts'
 import type { Answer, View } from '../protocol.ts'
 import { type Call, finishReason, wholeCalls } from './calls.ts'
 import { readFinishReason, readUsage, writeUsage } from './wire.ts'
@@ -24,7 +25,7 @@ export function decodeBody(text: string): readonly TurnEvent[] {
   answer.say({ type: 'text', text: flatText(message.refusal) })
   for (const call of toolCalls(message)) {
     answer.call(call.id, call.name)
-    answer.delta(call.arguments)
+    answer.delta(new JsonProgress().accept(call.arguments))
   }
   const stopSequence = typeof choice.stop_reason === 'string' ? choice.stop_reason : undefined
   answer.finish(message.refusal ? 'refusal' : reason, readUsage(body.usage), stopSequence)

@@ -192,14 +192,14 @@ export function readUsage(value: unknown): Usage | undefined {
   if (prompt === undefined || completion === undefined) return undefined
   const promptDetails = isObject(value.prompt_tokens_details) ? value.prompt_tokens_details : {}
   const outputDetails = isObject(value.completion_tokens_details) ? value.completion_tokens_details : {}
-  const cached = tokenCount(promptDetails.cached_tokens ?? value.prompt_cache_hit_tokens) ?? 0
-  const written = tokenCount(promptDetails.cache_write_tokens ?? promptDetails.cache_creation_tokens) ?? 0
-  const cacheRead = Math.min(cached, prompt)
-  const cacheWrite = Math.min(written, prompt - cacheRead)
+  const cacheRead = tokenCount(promptDetails.cached_tokens ?? value.prompt_cache_hit_tokens) ?? 0
+  const cacheWrite = tokenCount(promptDetails.cache_write_tokens ?? promptDetails.cache_creation_tokens) ?? 0
   // Some upstreams leave reasoning out of the completion and show it in the total only; it is billed all the same.
   const output = Math.max(completion, (tokenCount(value.total_tokens) ?? 0) - prompt)
   const reasoning = Math.min(tokenCount(outputDetails.reasoning_tokens) ?? 0, output)
-  return { input: prompt - cacheRead - cacheWrite, cacheRead, cacheWrite, output, reasoning }
+  // Some count more from the cache than they count in all.
+  const input = Math.max(0, prompt - cacheRead - cacheWrite)
+  return { input, cacheRead, cacheWrite, output, reasoning }
 }
 
 export function writeUsage({ usage, cost }: Bill): Record<string, unknown> {

@@ -60,19 +60,30 @@ export function encodeRequest(turn: Turn, target: Target): EncodedRequest {
     stream: turn.stream,
   }
   const hadMarks = limitMarks(body, can.cacheControl ? CACHE_MARKS_MAX : 0)
-  const lost = {
-    temperature: turn.temperature !== undefined && !('temperature' in body && body.temperature !== undefined),
-    top_p: turn.topP !== undefined && !('top_p' in body && body.top_p !== undefined),
-    top_k: turn.topK !== undefined && !('top_k' in body && body.top_k !== undefined),
-    stop: stops.length < turn.stop.length,
-    reasoning_effort: turn.effort !== undefined && turn.effort !== 'none' && thinking === undefined && !effort,
-    tools: turn.tools.length > 0 && !can.tools,
+  const dropped = [
+    ...writer.dropped,
+    ...lost(turn, target, body),
+    ...(hadMarks && !can.cacheControl ? ['cache_control'] : []),
+  ]
+  return { body: stringify(body), dropped, renamed: names.renamed, emulation: plan.emulation }
+}
+
+/** What this upstream cannot be given although the vocabulary holds it. */
+function lost(turn: Turn, { capabilities: can }: Target, body: Readonly<Record<string, unknown>>): string[] {
+  const hasTools = turn.tools.length > 0
+  const hasEffort = turn.effort !== undefined && turn.effort !== 'none'
+  return Object.entries({
+    stop: turn.stop.some(stop => stop.trim() === ''),
+    temperature: turn.temperature !== undefined && body.temperature === undefined,
+    top_p: turn.topP !== undefined && body.top_p === undefined,
+    top_k: turn.topK !== undefined && body.top_k === undefined,
+    reasoning_effort: hasEffort && body.thinking === undefined,
+    tools: hasTools && !can.tools,
+    strict: turn.tools.some(({ strict }) => strict) && !can.strictTools,
+    parallel_tool_calls: hasTools && !turn.parallelTools && !can.parallelTools,
+    service_tier: turn.serviceTier !== undefined && body.service_tier === undefined,
     user: turn.user !== undefined && can.userField === 'none',
-    cache_control: hadMarks && !can.cacheControl,
-  }
-  const dropped = Object.entries(lost).flatMap(([name, isLost]) => (isLost ? [name] : []))
-  const { emulation } = plan
-  return { body: stringify(body), dropped: [...writer.dropped, ...dropped], renamed: names.renamed, emulation }
+  }).flatMap(([name, isLost]) => (isLost ? [name] : []))
 }
 
 const SERVICE_TIERS = { auto: 'auto', standard: 'standard_only' } as const
@@ -214,7 +225,7 @@ class MessageWriter {
       else merged[merged.length - 1] = { role: wire.role, content: joined(last.content, wire.content) }
     })
     if (merged[0]?.role !== 'user') merged.unshift({ role: 'user', content: [] })
-    return this.ended(merged).map(({ role, content }) => ({ role, content: filled(content) }))
+    return this.ended(merged).map(({ role, content }) => ({ role, content: plain(role, filled(content)) }))
   }
 
   private message(
@@ -238,6 +249,7 @@ class MessageWriter {
   private ended(messages: readonly WireMessage[]): readonly WireMessage[] {
     const last = messages.at(-1)
     if (last?.role !== 'assistant') return messages
+    if ((last.content as Block[]).every(isBlank)) return messages.slice(0, -1)
     if (!this.target.capabilities.prefill || this.thinks) {
       return [...messages, { role: 'user', content: [{ type: 'text', text: CONTINUE }] }]
     }
@@ -324,6 +336,13 @@ function joined(first: WireMessage['content'], second: WireMessage['content']): 
 }
 
 const isBlank = ({ type, text }: Block): boolean => type === 'text' && typeof text === 'string' && text.trim() === ''
+
+/** What the assistant says in one piece is a string, as everybody writes it. */
+function plain(role: string, content: string | Block[]): string | Block[] {
+  const [only, ...others] = content
+  const isPlain = role === 'assistant' && typeof only === 'object' && others.length === 0 && !('cache_control' in only)
+  return isPlain && only.type === 'text' ? String(only.text) : content
+}
 
 /** Results first, nothing blank, never nothing at all. */
 function filled(content: string | Block[]): string | Block[] {
