@@ -1,4 +1,5 @@
 import { invalid } from '../core/failure.ts'
+import { newHex } from '../core/ids.ts'
 
 /**
  * Edits on JSON *text*. A like pair forwards what it was given, so that unknown fields, big numbers and the order of
@@ -30,6 +31,8 @@ const OPEN_BRACE = 0x7b
 const CLOSE_BRACE = 0x7d
 const OPEN_BRACKET = 0x5b
 const CLOSE_BRACKET = 0x5d
+const COMMA = 0x2c
+const SPACE = 0x20
 
 /** The members of the object that starts at `at`; none of anything else. */
 export function members(text: string, at: number): Member[] {
@@ -89,7 +92,7 @@ export function editMessages(text: string, rewrite: (place: number, span: Span) 
 export type Path = readonly (string | number)[]
 
 function spanAt(text: string, at: number, path: Path): Span | undefined {
-  let found: Span | undefined = { start: at, end: valueEnd(text, at) }
+  let found: Span | undefined = { start: at, end: path.length === 0 ? valueEnd(text, at) : at }
   for (const step of path) {
     if (!found) return undefined
     found = typeof step === 'number' ? elements(text, found.start)[step] : member(text, found.start, step)
@@ -150,21 +153,21 @@ export function applyEdits(text: string, edits: readonly Edit[]): string {
 
 /** Where the value that starts at `start` ends. Iterative, so that 10,000 levels of nesting are only a long loop. */
 function valueEnd(text: string, start: number): number {
-  const first = text[start]
-  if (first === '"') return stringEnd(text, start)
-  if (first !== '{' && first !== '[') return scalarEnd(text, start)
+  const first = text.charCodeAt(start)
+  if (first === QUOTE) return stringEnd(text, start)
+  if (first !== OPEN_BRACE && first !== OPEN_BRACKET) return scalarEnd(text, start)
   let depth = 0
   for (let cursor = start; ; cursor++) {
-    switch (text[cursor]) {
-      case '"':
+    switch (text.charCodeAt(cursor)) {
+      case QUOTE:
         cursor = stringEnd(text, cursor) - 1
         break
-      case '{':
-      case '[':
+      case OPEN_BRACE:
+      case OPEN_BRACKET:
         depth++
         break
-      case '}':
-      case ']':
+      case CLOSE_BRACE:
+      case CLOSE_BRACKET:
         depth--
         if (depth === 0) return cursor + 1
         break
@@ -187,19 +190,22 @@ function isEscaped(text: string, at: number): boolean {
 
 function scalarEnd(text: string, start: number): number {
   let cursor = start
-  while (cursor < text.length && !/[\s,\]}]/.test(text[cursor] as string)) cursor++
+  while (cursor < text.length && !endsScalar(text.charCodeAt(cursor))) cursor++
   return cursor
 }
 
+const endsScalar = (code: number): boolean =>
+  code <= SPACE || code === COMMA || code === CLOSE_BRACE || code === CLOSE_BRACKET
+
 function skipSpace(text: string, start: number): number {
   let cursor = start
-  while (text.charCodeAt(cursor) <= 0x20) cursor++
+  while (text.charCodeAt(cursor) <= SPACE) cursor++
   return cursor
 }
 
 function skipComma(text: string, start: number): number {
   const cursor = skipSpace(text, start)
-  return text[cursor] === ',' ? skipSpace(text, cursor + 1) : cursor
+  return text.charCodeAt(cursor) === COMMA ? skipSpace(text, cursor + 1) : cursor
 }
 
 /** Follows JSON text that comes in fragments and tells when its first value is complete. */
@@ -268,26 +274,24 @@ function walkTokens(text: string, tell: (found: { token: string; isKey: boolean;
 /** A number or a word at the very end may be half of one. */
 const isComplete = (token: string): boolean => /^["{}[\]]|^(true|false|null)$|\d$/.test(token)
 
-/** JSON text inside a value that is about to be written: it appears in the output as it is. */
-export class RawJson {
-  readonly text: string
+/** Unknown to everybody outside, for whoever knew it could write raw JSON into a request. */
+const MARK = `raw-${newHex(16)}-`
+const MARKED = new RegExp(`"${MARK}[^"\\\\]*(?:\\\\.[^"\\\\]*)*"`, 'g')
 
-  constructor(text: string) {
-    this.text = text
+/**
+ * Stands for JSON text inside a value that is about to be written by `stringify`, where it appears as it is. A string with
+ * a mark, because `JSON.stringify` copies nothing verbatim and is several times slower with objects that have a say in it.
+ */
+export const rawJson = (text: string): string => MARK + text
+
+/** `JSON.stringify`, with every `rawJson` inside copied verbatim. */
+export function stringify(value: unknown): string {
+  try {
+    const text = JSON.stringify(value)
+    return text.includes(MARK) ? text.replace(MARKED, quoted => JSON.parse(quoted).slice(MARK.length)) : text
+  } catch (error) {
+    // Only the stack can run out: nothing here is circular.
+    if (error instanceof RangeError) throw invalid('body', 'is nested too deeply')
+    throw error
   }
-}
-
-/** Vendors refuse deeper requests too; the limit keeps the recursion below from exhausting the stack. */
-const DEPTH_MAX = 500
-
-/** `JSON.stringify`, with every `RawJson` inside copied verbatim. */
-export function stringify(value: unknown, depth = 0): string {
-  if (typeof value !== 'object' || value === null) return JSON.stringify(value)
-  if (value instanceof RawJson) return value.text
-  if (depth > DEPTH_MAX) throw invalid('body', `must not be nested deeper than ${DEPTH_MAX} levels`)
-  if (Array.isArray(value)) return `[${value.map(item => stringify(item ?? null, depth + 1)).join(',')}]`
-  const written = Object.entries(value)
-    .filter(([, item]) => item !== undefined)
-    .map(([key, item]) => `${JSON.stringify(key)}:${stringify(item, depth + 1)}`)
-  return `{${written.join(',')}}`
 }

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../core/ask.ts'
 import type { Schema } from '../core/turn.ts'
-import { RawJson } from './json.ts'
+import { rawJson } from './json.ts'
 
 export const ANY_OBJECT = schemaOf({ type: 'object', properties: {} })
 
@@ -11,6 +11,6 @@ export function schemaOf(value: JsonObject): Schema {
 /** The schema of a tool's input as servers of both dialects want it: of an object, and saying so. */
 export function inputSchema({ value, text }: Schema): unknown {
   const isWhole = value.type === 'object' && typeof value.properties === 'object' && value.properties !== null
-  if (isWhole) return new RawJson(text)
+  if (isWhole) return rawJson(text)
   return { ...value, type: 'object', properties: value.properties ?? {} }
 }

@@ -213,11 +213,12 @@ describe('usage that says nothing is no usage: the call is counted, never free a
     }
   }
 
-  test('cached tokens are never more than the prompt', async () => {
+  // Some vendors leave cached tokens out of the prompt's; what they say of the cache is still what they charge.
+  test('more cached tokens than prompt tokens leave no prompt beside them, and never a negative one', async () => {
     const stage = stageOf('chat')
-    const usage = { prompt_tokens: 10, completion_tokens: 5, prompt_tokens_details: { cached_tokens: 1_000_000 } }
+    const usage = { prompt_tokens: 50, completion_tokens: 5, prompt_tokens_details: { cached_tokens: 64 } }
     stage.answer = () => Response.json(completion({ content: 'a' }, { usage }))
-    expect((await ask(stage, CHAT)).headers.get('x-duet-cost')).toBe('0.00003')
+    expect((await ask(stage, CHAT)).headers.get('x-duet-cost')).toBe('0.000084')
   })
 })
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { editMembers, JsonProgress, members, RawJson, rawAt, root, stringify } from '../../src/protocol/json.ts'
+import { editMembers, JsonProgress, members, rawAt, rawJson, root, stringify } from '../../src/protocol/json.ts'
 
 describe('edits on JSON text', () => {
   const TEXTS = [
@@ -69,7 +69,7 @@ test('the text of a member is found as it was written', () => {
 })
 
 test('raw text is copied into what is written, and nothing a caller sends can pass for it', () => {
-  const raw = new RawJson('{"n":12345678901234567890}')
+  const raw = rawJson('{"n":12345678901234567890}')
   expect(stringify({ a: [raw], b: undefined, c: '{"x":1}', d: null })).toBe(
     '{"a":[{"n":12345678901234567890}],"c":"{\\"x\\":1}","d":null}',
   )

@@ -2,7 +2,7 @@ import { isObject, type JsonObject } from '../../core/ask.ts'
 import { Seen } from '../../core/seen.ts'
 import type { FinishReason } from '../../core/turn.ts'
 import { flatText, parseAnswer, truncated } from '../answer.ts'
-import { editMembers, jsonMembers, type MemberEdits, RawJson, rawObject, stringify } from '../json.ts'
+import { editMembers, jsonMembers, type MemberEdits, rawJson, rawObject, stringify } from '../json.ts'
 import type { AnswerStream, Bill, View } from '../protocol.ts'
 import { dataFrame, type Frame } from '../sse.ts'
 import { eachCall, eachChoice } from './each.ts'
@@ -84,7 +84,7 @@ class ChatStreamEditor implements AnswerStream {
       .map(choice => this.chunk(choice.index, {}, endOf(choice)))
     const endings = [...silent, ...said, ...unsaid].join('')
     if (!this.view.includeUsage) return endings + DONE
-    const usage = new RawJson(editMembers(this.usage, jsonMembers(writeUsage(bill))))
+    const usage = rawJson(editMembers(this.usage, jsonMembers(writeUsage(bill))))
     return endings + dataFrame(stringify({ ...this.head(), choices: [], usage })) + DONE
   }
 

@@ -12,7 +12,7 @@ import type {
 } from '../../core/turn.ts'
 import { arrangeHistory } from '../history.ts'
 import { IMAGE_OMITTED } from '../images.ts'
-import { RawJson, stringify } from '../json.ts'
+import { rawJson, stringify } from '../json.ts'
 import { jsonSentence } from '../json-mode.ts'
 import { legalName, legalUserId, NameBook } from '../names.ts'
 import type { Emulation, EncodedRequest, Target } from '../protocol.ts'
@@ -258,7 +258,7 @@ function encodeFormat({ output }: Turn, { capabilities: can }: Target): Format {
   if (output.type === 'text') return { emulation: undefined }
   if (output.type === 'schema' && can.structuredOutput) {
     const { name, schema } = output
-    const described = { name: legalName(name, TOOL_NAME_LENGTH_MAX), schema: new RawJson(schema.text) }
+    const described = { name: legalName(name, TOOL_NAME_LENGTH_MAX), schema: rawJson(schema.text) }
     return { format: { type: 'json_schema', json_schema: described }, emulation: undefined }
   }
   const format = can.jsonObject ? { type: 'json_object' } : undefined

@@ -9,8 +9,10 @@ import { readFinishReason, readUsage, writeUsage } from './wire.ts'
 
 // ── dialect -> vocabulary ───────────────────────────────────────────────────────────────────────────────────────────
 
-export function firstChoice(body: JsonObject) {
-  const choice: unknown = Array.isArray(body.choices) ? body.choices[0] : undefined
+/** The vocabulary holds one answer; a caller who asked for several is not crossed with another dialect. */
+export function firstChoice({ choices }: JsonObject) {
+  const listed: unknown[] = Array.isArray(choices) ? choices : []
+  const choice = listed.find(one => isObject(one) && (one.index ?? 0) === 0) ?? listed[0]
   if (!isObject(choice) || !isObject(choice.message)) throw malformed()
   return { choice, message: choice.message, reason: readFinishReason(choice.finish_reason) ?? ('stop' as const) }
 }

@@ -1,10 +1,10 @@
 import { isObject } from '../../core/ask.ts'
-import { closeJson, RawJson } from '../json.ts'
+import { closeJson, rawJson } from '../json.ts'
 
 /** JSON text as it is; text that is no JSON object is wrapped, so that the turn survives and the model still sees it. */
 export function toolInput(text: string): unknown {
   if (text.trim() === '' || text.trim() === 'null') return {}
-  return isJsonObject(text) ? new RawJson(text) : { raw_arguments: text }
+  return isJsonObject(text) ? rawJson(text) : { raw_arguments: text }
 }
 
 /** The same of a call that the limit has cut: what is complete of it, as clients read it from a stream. */
