@@ -41,6 +41,8 @@ export interface Ask {
   readonly images: readonly ImagePlace[]
   /** Names of tools that take plain text where others take JSON. */
   readonly textTools: ReadonlySet<string>
+  /** The answer must parse, whatever the upstream makes of it. */
+  readonly wantsJson: boolean
   /** Calls are asked for, and answered, in the form that came before `tools`. */
   readonly legacyCalls: boolean
   /** Images were taken out before anything else looked at the request. */

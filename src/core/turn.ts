@@ -12,6 +12,8 @@ export interface Turn {
   readonly parallelTools: boolean
   readonly output: OutputFormat
   readonly effort: Effort | undefined
+  /** Where the caller said so, should it have to be dropped. */
+  readonly effortField: string
   readonly temperature: number | undefined
   readonly topP: number | undefined
   readonly topK: number | undefined

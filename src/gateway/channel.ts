@@ -9,10 +9,11 @@ import { passthrough } from './passthrough.ts'
 import { translate } from './translate.ts'
 
 /** How a caller's dialect and a channel's go together. */
-export function pairFor(ask: Ask, channel: Channel): Pair {
+export function pairFor(ask: Ask, model: Model, channel: Channel): Pair {
   const client = PROTOCOLS[ask.protocol]
   const upstream = PROTOCOLS[channel.protocol]
-  return client === upstream ? passthrough(ask, client) : translate(ask, client, upstream)
+  const isLike = client === upstream && client.canPassOn(ask, servedBy(channel, model).capabilities)
+  return isLike ? passthrough(ask, client) : translate(ask, client, upstream)
 }
 
 export function targetOf(model: Model, channel: Channel, maxTokens: number | undefined): Target {

@@ -28,7 +28,7 @@ async function probe(client: ProtocolName, { channel, model, clock }: ProbeParts
     messages: [{ role: 'user', content: 'Say OK.' }],
   })
   const ask = PROTOCOLS[client].read(JSON.parse(text), text)
-  const pair = pairFor(ask, channel)
+  const pair = pairFor(ask, model, channel)
   const { body } = pair.request(targetOf(model, channel, PROBE_TOKENS))
   const startedAt = clock()
   const done = (outcome: Pick<Probe, 'answer' | 'failure'>): Probe => ({
@@ -39,8 +39,8 @@ async function probe(client: ProtocolName, { channel, model, clock }: ProbeParts
   try {
     const reply = await callChannel({ channel, ask, body, headers: new Headers(), abort: new AbortController() })
     const view = { id: newHex(16), model: model.id, createdSeconds: 0, includeUsage: false, showThinking: false }
-    const { textTools, legacyCalls } = ask
-    const answer = pair.body(await reply.text(), { ...view, promptEstimate: 0, textTools, legacyCalls })
+    const { textTools, legacyCalls, wantsJson } = ask
+    const answer = pair.body(await reply.text(), { ...view, promptEstimate: 0, textTools, legacyCalls, wantsJson })
     const said = textOf(JSON.parse(answer.render({ usage: NO_USAGE, cost: '' })))
     return done({ answer: said, failure: undefined })
   } catch (error) {

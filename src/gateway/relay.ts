@@ -129,5 +129,6 @@ function viewOf({ ask, model, call, promptEstimate }: Relay): View {
     promptEstimate,
     textTools: ask.textTools,
     legacyCalls: ask.legacyCalls,
+    wantsJson: ask.wantsJson,
   }
 }

@@ -59,7 +59,7 @@ export async function serve(call: Call, protocol: Protocol, gateway: Gateway): P
   const channel = choose(catalog.channelsFor(model.id, caller.group), Math.random())
   if (!channel) throw new GatewayError({ kind: 'upstream-unavailable', model: model.id })
   const ask = applyImagePolicy(asked, { model, channel, protocol })
-  const pair = pairFor(ask, channel)
+  const pair = pairFor(ask, model, channel)
 
   const price = catalog.priceOf(model)
   const promptEstimate = estimatePrompt(ask)

@@ -89,14 +89,16 @@ class TranslatedStream implements AnswerStream {
     return this.encoder.close(bill)
   }
 
+  /** What the upstream has written is billed, whatever of it the caller gets to see. */
   private encode(events: readonly TurnEvent[]): string {
+    for (const event of events) if (event.type === 'delta') this.seen.text(event.text)
     return this.write(this.restore(events))
   }
 
   private write(events: readonly TurnEvent[]): string {
     let text = ''
     for (const event of events) {
-      this.seen.event(event)
+      if (event.type !== 'delta') this.seen.event(event)
       if (event.type === 'open' || event.type === 'close') this.isOpen = event.type === 'open'
       text += this.encoder.push(event)
     }

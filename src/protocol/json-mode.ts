@@ -1,6 +1,5 @@
-import { isObject } from '../core/ask.ts'
-import type { Block, Finish, OutputFormat, TurnEvent } from '../core/turn.ts'
-import { JsonProgress } from './json.ts'
+import type { Block, Finish, FinishReason, OutputFormat, TurnEvent } from '../core/turn.ts'
+import { isJsonObject, JsonProgress } from './json.ts'
 import type { Emulation } from './protocol.ts'
 
 /**
@@ -79,12 +78,9 @@ class OutputTool implements Unwrapper {
   }
 }
 
-/** The model was asked in words: what it puts before and behind the first object is dropped as it comes. */
+/** The model was asked in words: what it writes is held until it is whole, for only then can it be known to parse. */
 class JsonInText implements Unwrapper {
-  private readonly progress = new JsonProgress()
-  private before = ''
-  private isFound = false
-  private isOpen = false
+  private text = ''
   private hasCalls = false
   private isText = false
 
@@ -92,40 +88,56 @@ class JsonInText implements Unwrapper {
     switch (event.type) {
       case 'open':
         this.isText = event.block.type === 'text'
-        this.hasCalls ||= event.block.type === 'tool-call'
-        return this.isText ? [] : [event]
+        return event.block.type === 'tool-call' ? [...this.saidBeforeCall(), event] : this.isText ? [] : [event]
       case 'delta':
-        return this.isText ? this.write(event.text) : [event]
+        if (this.isText) this.text += event.text
+        return this.isText ? [] : [event]
       case 'close':
-        return this.isText ? this.close() : [event]
+        return this.isText ? [] : [event]
       case 'finish':
-        if (this.isFound || this.before === '') return [event]
-        return [...asBlock(documentOr(this.before, { ...event, hasCalls: this.hasCalls })), event]
+        return [...this.document(event), event]
       default:
         return [event]
     }
   }
 
-  private write(text: string): TurnEvent[] {
-    const json = this.progress.accept(this.isFound ? text : this.fromBrace(text))
-    if (json === '') return []
-    const opening: TurnEvent[] = this.isOpen ? [] : [{ type: 'open', block: { type: 'text' } }]
-    this.isOpen = true
-    return [...opening, { type: 'delta', text: json }]
+  /** An answer that goes on with a call is no document yet. */
+  private saidBeforeCall(): TurnEvent[] {
+    const said = this.text === '' ? [] : asBlock(this.text)
+    this.text = ''
+    this.hasCalls = true
+    return said
   }
 
-  private fromBrace(text: string): string {
+  private document({ reason }: Finish): TurnEvent[] {
+    const text = documentOr(this.text, { reason, hasCalls: this.hasCalls })
+    return text === '' ? [] : asBlock(text)
+  }
+}
+
+/** Lets the first JSON object of a text through as it comes, and nothing that stands around it. */
+export class JsonOnly {
+  private readonly progress = new JsonProgress()
+  private before = ''
+  private isFound = false
+
+  accept(text: string): string {
+    if (this.isFound) return this.progress.accept(text)
     const brace = text.indexOf('{')
     this.isFound = brace !== -1
     if (!this.isFound) this.before += text
-    return this.isFound ? text.slice(brace) : ''
+    return this.isFound ? this.progress.accept(text.slice(brace)) : ''
   }
 
-  private close(): TurnEvent[] {
-    const closing: TurnEvent[] = this.isOpen ? [{ type: 'close' }] : []
-    this.isOpen = false
-    return closing
+  /** What is left to say at the end of a text that held none. */
+  rest(ending: Ending): string {
+    return this.isFound || this.before === '' ? '' : documentOr(this.before, ending)
   }
+}
+
+interface Ending {
+  readonly reason: FinishReason | undefined
+  readonly hasCalls: boolean
 }
 
 const asBlock = (text: string): TurnEvent[] => [
@@ -135,17 +147,21 @@ const asBlock = (text: string): TurnEvent[] => [
 ]
 
 /** An answer that is whole must be a document; one that goes on with a call, or was cut, is what it is. */
-function documentOr(text: string, { reason, hasCalls }: Pick<Finish, 'reason'> & { hasCalls: boolean }): string {
+export function documentOr(text: string, { reason, hasCalls }: Ending): string {
   return hasCalls || reason === 'length' ? text : extractJson(text)
 }
 
+/** Prose has few braces; a text with more of them than this is taken for what it is. */
+const CANDIDATES_MAX = 20
+
 /** The first JSON object in a text that may put fences or prose around it. */
 function extractJson(text: string): string {
-  const start = text.indexOf('{')
-  const found = start === -1 ? '' : new JsonProgress().accept(text.slice(start))
-  try {
-    if (isObject(JSON.parse(found))) return found
-  } catch {}
+  let brace = text.indexOf('{')
+  for (let tried = 0; brace !== -1 && tried < CANDIDATES_MAX; tried++) {
+    const found = new JsonProgress().accept(text.slice(brace))
+    if (isJsonObject(found)) return found
+    brace = text.indexOf('{', brace + 1)
+  }
   // The contract promises JSON even where the model gave none.
   return JSON.stringify({ answer: text })
 }

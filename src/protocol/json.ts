@@ -1,3 +1,4 @@
+import { isObject } from '../core/ask.ts'
 import { invalid } from '../core/failure.ts'
 import { newHex } from '../core/ids.ts'
 
@@ -68,6 +69,14 @@ export function elements(text: string, at: number): Span[] {
 /** `JSON.parse` keeps the last of several equal keys, so that is the one that counts here too. */
 export const member = (text: string, at: number, key: string): Member | undefined =>
   members(text, at).findLast(candidate => candidate.key === key)
+
+export function isJsonObject(text: string): boolean {
+  try {
+    return isObject(JSON.parse(text))
+  } catch {
+    return false
+  }
+}
 
 export const root = (text: string): number => skipSpace(text, 0)
 

@@ -19,6 +19,7 @@ export interface View {
   readonly promptEstimate: number
   readonly textTools: ReadonlySet<string>
   readonly legacyCalls: boolean
+  readonly wantsJson: boolean
 }
 
 /** What a call came to: known once it is settled, and shown in the last bytes of its answer. */
@@ -117,6 +118,9 @@ export interface Protocol {
 
   /** Checks the caller's fields, in the contract's order. */
   read(body: JsonObject, text: string): Ask
+
+  /** Whether a like upstream can be given the request as it is; where it cannot, even like dialects are translated. */
+  canPassOn(ask: Ask, capabilities: Capabilities): boolean
 
   decodeRequest(ask: Ask): Turn
   encodeRequest(turn: Turn, target: Target): EncodedRequest

@@ -18,7 +18,7 @@ import { asNumber, asText } from '../fields.ts'
 import { elementSpans, rawAt, root } from '../json.ts'
 import { lostMembers } from '../loss.ts'
 import { ANY_OBJECT } from '../schema.ts'
-import { textInputSchema, wrapText } from './text-tools.ts'
+import { hasGrammar, textInputSchema, wrapText } from './text-tools.ts'
 
 /** What the vocabulary holds, and what is only a switch of this dialect. */
 const CARRIED = new Set(
@@ -32,7 +32,7 @@ export function decodeRequest(ask: Ask): Turn {
   refuseUnlike(ask)
   const dropped = new Set(lostMembers(body, CARRIED))
   const { system, rest } = splitSystem(body.messages as readonly JsonObject[])
-  const tools = decodeTools(ask)
+  const tools = decodeTools(ask, dropped)
   return {
     system: system.flatMap(decodeSystem),
     messages: rest.map(({ message, place }) => decodeMessage(message, `messages[${place}]`, dropped)),
@@ -41,6 +41,7 @@ export function decodeRequest(ask: Ask): Turn {
     parallelTools: body.parallel_tool_calls !== false && !ask.legacyCalls,
     output: decodeFormat(ask),
     effort: decodeEffort(body.reasoning_effort),
+    effortField: 'reasoning_effort',
     temperature: asNumber(body.temperature),
     topP: asNumber(body.top_p),
     topK: asNumber(body.top_k),
@@ -79,7 +80,11 @@ const isSystem = ({ role }: JsonObject): boolean => role === 'system' || role ==
 const decodeSystem = ({ message }: Placed): TextPart[] =>
   marked(message, decodeTexts(message)).filter(({ text }) => text.trim() !== '')
 
+/** Here a name says only which tool was called, and the call says that too. */
+const RESULT_ROLES: ReadonlySet<unknown> = new Set(['tool', 'function'])
+
 function decodeMessage(message: JsonObject, at: string, dropped: Set<string>): TurnMessage {
+  if (message.name && !RESULT_ROLES.has(message.role)) dropped.add('name')
   switch (message.role) {
     case 'system':
     case 'developer':
@@ -191,11 +196,14 @@ function decodeResult(id: string, message: JsonObject, dropped: Set<string>): To
 
 // ── tools ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-function decodeTools({ body, text }: Ask): Tool[] {
+function decodeTools({ body, text }: Ask, dropped: Set<string>): Tool[] {
   const spans = body.tools ? elementSpans(text, 'tools') : []
   const tools = ((body.tools ?? []) as JsonObject[]).map((tool, place): Tool => {
     const cache = markOf(tool)
-    if (isObject(tool.custom)) return { ...described(tool.custom), schema: textInputSchema(tool.custom), cache }
+    if (isObject(tool.custom)) {
+      if (hasGrammar(tool.custom)) dropped.add('grammar')
+      return { ...described(tool.custom), schema: textInputSchema(tool.custom), cache }
+    }
     const at = spans[place]?.start ?? 0
     return { ...decodeFunction(tool.function as JsonObject, () => rawAt(text, at, 'function', 'parameters')), cache }
   })

@@ -3,6 +3,7 @@ import { Seen } from '../../core/seen.ts'
 import type { FinishReason } from '../../core/turn.ts'
 import { flatText, parseAnswer, truncated } from '../answer.ts'
 import { editMembers, jsonMembers, type MemberEdits, rawJson, rawObject, stringify } from '../json.ts'
+import { JsonOnly } from '../json-mode.ts'
 import type { AnswerStream, Bill, View } from '../protocol.ts'
 import { dataFrame, type Frame } from '../sse.ts'
 import { eachCall, eachChoice } from './each.ts'
@@ -15,6 +16,8 @@ import { DONE, FINISH_REASONS, readFinishReason, readUsage, writeUsage } from '.
 interface Choice {
   readonly index: unknown
   readonly calls: CallMender
+  /** Set where the answer must parse. */
+  readonly json: JsonOnly | undefined
   hasRole: boolean
   reason: FinishReason | undefined
 }
@@ -76,7 +79,7 @@ class ChatStreamEditor implements AnswerStream {
   }
 
   close(bill: Bill): string {
-    const silent = [...this.choices.values()].map(choice => this.fillSilentCalls(choice))
+    const silent = [...this.choices.values()].map(choice => this.fillSilence(choice))
     const said = [...this.endings.values()].map(ending => dataFrame(honest(ending)))
     const isSaid = new Set([...this.endings.values()].flatMap(({ ended }) => ended))
     const unsaid = [...this.choices.values()]
@@ -114,6 +117,7 @@ class ChatStreamEditor implements AnswerStream {
       const edits = {
         ...(choice.hasRole || delta.role === 'assistant' ? {} : { role: '"assistant"' }),
         ...(choice.hasRole && delta.role !== undefined ? { role: undefined } : {}),
+        ...(choice.json && delta.content ? jsonMembers({ content: choice.json.accept(flatText(delta.content)) }) : {}),
         ...eachCall(rawObject(raw, 'delta'), delta, (text, call) => choice.calls.mend(text, call)),
       }
       choice.hasRole = true
@@ -131,7 +135,8 @@ class ChatStreamEditor implements AnswerStream {
     const index = wire.index ?? 0
     const known = this.choices.get(index)
     if (known) return known
-    const choice = { index, calls: new CallMender(), hasRole: false, reason: undefined }
+    const json = this.view.wantsJson ? new JsonOnly() : undefined
+    const choice = { index, calls: new CallMender(), json, hasRole: false, reason: undefined }
     this.choices.set(index, choice)
     return choice
   }
@@ -171,15 +176,16 @@ class ChatStreamEditor implements AnswerStream {
     if (counted) this.seen.count(counted, this.isComplete)
   }
 
-  /** The contract: the arguments of a call are JSON, even where the vendor sends none. */
-  private fillSilentCalls({ index, calls }: Choice): string {
-    return calls.silent
-      .map(call => this.chunk(index, { tool_calls: [{ index: call, function: { arguments: '{}' } }] }, null))
-      .join('')
+  /** The contract: the arguments of a call are JSON even where the vendor sends none, and so is an answer in JSON mode. */
+  private fillSilence({ index, calls, json, reason }: Choice): string {
+    const empty = calls.silent.map(call => ({ tool_calls: [{ index: call, function: { arguments: '{}' } }] }))
+    const content = json?.rest({ reason, hasCalls: calls.hasCalls })
+    return [...empty, ...(content ? [{ content }] : [])].map(delta => this.chunk(index, delta, null)).join('')
   }
 }
 
-const isRegular = ({ index, delta, finish_reason }: JsonObject, { hasRole }: Choice): boolean =>
+const isRegular = ({ index, delta, finish_reason }: JsonObject, { hasRole, json }: Choice): boolean =>
+  json === undefined &&
   index !== undefined &&
   finish_reason !== '' &&
   isObject(delta) &&

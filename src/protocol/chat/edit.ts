@@ -2,13 +2,14 @@ import { type Ask, isObject, type JsonObject } from '../../core/ask.ts'
 import { Seen } from '../../core/seen.ts'
 import { flatText, parseAnswer } from '../answer.ts'
 import { editMembers, editMessages, jsonMembers, type MemberEdits, rawAt, rawObject, rawText, root } from '../json.ts'
+import { documentOr } from '../json-mode.ts'
 import type { Answer, EditedRequest, Target, View } from '../protocol.ts'
 import { withhold } from '../withhold.ts'
 import { eachCall, eachChoice } from './each.ts'
 import { mendWholeCall } from './mend-calls.ts'
 import { repairRequest } from './repair.ts'
 import { firstChoice, reasoningText, toolCalls } from './response.ts'
-import { FINISH_REASONS, readUsage, writeUsage } from './wire.ts'
+import { FINISH_REASONS, readFinishReason, readUsage, writeUsage } from './wire.ts'
 
 /** Like pairs: what the other side wrote, with the named edits and nothing else. */
 
@@ -69,7 +70,7 @@ export function editBody(text: string, view: View): Answer {
   return {
     seen,
     render: bill =>
-      editMembers(mendBody(text, body.choices as unknown[]), {
+      editMembers(mendBody(text, body.choices as unknown[], view), {
         id: JSON.stringify(`chatcmpl-${view.id}`),
         model: JSON.stringify(view.model),
         usage: editMembers(rawObject(text, 'usage'), jsonMembers(writeUsage(bill))),
@@ -86,17 +87,27 @@ function saidIn(choice: unknown): string {
 }
 
 /** The contract: a call is a `tool_calls` ending, and its arguments are JSON, whatever the vendor says. */
-function mendBody(text: string, choices: readonly unknown[]): string {
+function mendBody(text: string, choices: readonly unknown[], view: View): string {
   return eachChoice(text, (raw, place) => {
     const choice = choices[place]
     if (!isObject(choice) || !isObject(choice.message)) return {}
     const message = rawObject(raw, 'message')
-    const calls = eachCall(message, choice.message, mendWholeCall)
     const hasCalls = Array.isArray(choice.message.tool_calls) && choice.message.tool_calls.length > 0
     const isHonest = typeof choice.finish_reason === 'string' && !(choice.finish_reason === 'stop' && hasCalls)
+    const edits = {
+      ...eachCall(message, choice.message, mendWholeCall),
+      ...(view.wantsJson ? jsonContent(choice, hasCalls) : {}),
+    }
     return {
-      ...(Object.keys(calls).length === 0 ? {} : { message: editMembers(message, calls) }),
+      ...(Object.keys(edits).length === 0 ? {} : { message: editMembers(message, edits) }),
       ...(isHonest ? {} : jsonMembers({ finish_reason: FINISH_REASONS[hasCalls ? 'tool-calls' : 'stop'] })),
     }
   })
+}
+
+/** The contract: in JSON mode the content parses, whatever the vendor puts around it. */
+function jsonContent({ message, finish_reason }: JsonObject, hasCalls: boolean): MemberEdits {
+  const content = isObject(message) ? flatText(message.content) : ''
+  const json = content === '' ? '' : documentOr(content, { reason: readFinishReason(finish_reason), hasCalls })
+  return json === content.trim() ? {} : { content: JSON.stringify(json) }
 }

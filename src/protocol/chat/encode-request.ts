@@ -70,7 +70,7 @@ function lost(turn: Turn, { capabilities: can }: Target, body: Readonly<Record<s
     temperature: turn.temperature !== undefined && body.temperature === undefined,
     top_p: turn.topP !== undefined && body.top_p === undefined,
     top_k: turn.topK !== undefined && body.top_k === undefined,
-    effort: hasEffort && body.reasoning_effort === undefined,
+    [turn.effortField]: hasEffort && body.reasoning_effort === undefined,
     tools: hasTools && !can.tools,
     strict: turn.tools.some(({ strict }) => strict) && !can.strictTools,
     disable_parallel_tool_use: hasTools && !turn.parallelTools && !can.parallelTools,

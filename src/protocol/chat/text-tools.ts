@@ -8,9 +8,15 @@ import { schemaOf } from '../schema.ts'
  * member of an object.
  */
 
+function grammarOf({ format }: JsonObject): string | undefined {
+  return isObject(format) && isObject(format.grammar) ? asText(format.grammar.definition) : undefined
+}
+
+export const hasGrammar = (custom: JsonObject): boolean => grammarOf(custom) !== undefined
+
 /** A grammar cannot be enforced by the other dialect; a model that sees it may still follow it. */
-export function textInputSchema({ format }: JsonObject): Schema {
-  const grammar = isObject(format) && isObject(format.grammar) ? asText(format.grammar.definition) : undefined
+export function textInputSchema(custom: JsonObject): Schema {
+  const grammar = grammarOf(custom)
   const input = { type: 'string', ...(grammar ? { description: `Must follow this grammar:\n${grammar}` } : {}) }
   return schemaOf({ type: 'object', properties: { input }, required: ['input'] })
 }

@@ -1,4 +1,5 @@
 import { type Ask, type ImagePlace, isObject, type JsonObject } from '../../core/ask.ts'
+import type { Capabilities } from '../../core/capabilities.ts'
 import { errorObject, type Failure, invalid } from '../../core/failure.ts'
 import type { FinishReason } from '../../core/turn.ts'
 import { promptTokens, tokenCount, type Usage } from '../../core/usage.ts'
@@ -55,7 +56,14 @@ export function read(body: JsonObject, bodyText: string): Ask {
     images,
     textTools: textToolNames(tools),
     legacyCalls: Array.isArray(body.functions) && tools.length === 0,
+    wantsJson: isObject(body.response_format) && body.response_format.type === 'json_object',
   }
+}
+
+/** The contract promises JSON; an upstream without such a mode is asked in other ways. */
+export function canPassOn({ body, wantsJson }: Ask, { jsonObject, structuredOutput }: Capabilities): boolean {
+  if (wantsJson) return jsonObject
+  return structuredOutput || !isObject(body.response_format) || body.response_format.type !== 'json_schema'
 }
 
 const textToolNames = (tools: readonly unknown[]): Set<string> =>

@@ -40,6 +40,7 @@ export function decodeRequest(ask: Ask): Turn {
     parallelTools: choice.disable_parallel_tool_use !== true,
     output: decodeFormat(ask),
     effort: decodeEffort(body),
+    effortField: isObject(body.thinking) ? 'thinking' : 'effort',
     temperature: asNumber(body.temperature),
     topP: asNumber(body.top_p),
     topK: asNumber(body.top_k),
@@ -88,7 +89,12 @@ function decodeUser(message: JsonObject, at: string, dropped: Set<string>): User
 
 function decodeContent(block: JsonObject, param: string, dropped: Set<string>): ContentPart[] {
   const cache = markOf(block)
-  if (block.type === 'image') return [{ type: 'image', url: sourceUrl(block.source as JsonObject) ?? '', cache }]
+  if (block.type === 'image') {
+    const url = sourceUrl(block.source as JsonObject)
+    if (url !== undefined) return [{ type: 'image', url, cache }]
+    dropped.add('image')
+    return []
+  }
   const text = blockText(block)
   if (text !== '') return [{ type: 'text', text, cache }]
   if (block.type === 'document') {

@@ -59,12 +59,8 @@ export function encodeRequest(turn: Turn, target: Target): EncodedRequest {
     service_tier: can.serviceTier && turn.serviceTier ? SERVICE_TIERS[turn.serviceTier] : undefined,
     stream: turn.stream,
   }
-  const hadMarks = limitMarks(body, can.cacheControl ? CACHE_MARKS_MAX : 0)
-  const dropped = [
-    ...writer.dropped,
-    ...lost(turn, target, body),
-    ...(hadMarks && !can.cacheControl ? ['cache_control'] : []),
-  ]
+  const lostMarks = limitMarks(body, can.cacheControl ? CACHE_MARKS_MAX : 0)
+  const dropped = [...writer.dropped, ...lost(turn, target, body), ...(lostMarks ? ['cache_control'] : [])]
   return { body: stringify(body), dropped, renamed: names.renamed, emulation: plan.emulation }
 }
 
@@ -77,7 +73,7 @@ function lost(turn: Turn, { capabilities: can }: Target, body: Readonly<Record<s
     temperature: turn.temperature !== undefined && body.temperature === undefined,
     top_p: turn.topP !== undefined && body.top_p === undefined,
     top_k: turn.topK !== undefined && body.top_k === undefined,
-    reasoning_effort: hasEffort && body.thinking === undefined,
+    [turn.effortField]: hasEffort && body.thinking === undefined,
     tools: hasTools && !can.tools,
     strict: turn.tools.some(({ strict }) => strict) && !can.strictTools,
     parallel_tool_calls: hasTools && !turn.parallelTools && !can.parallelTools,
@@ -106,14 +102,14 @@ function encodeSystem(texts: readonly TextPart[]): unknown {
 
 const mark = (cache: CacheMark | undefined) => (cache ? { cache_control: cache } : {})
 
-/** Takes the earliest marks out until few enough are left; says whether there were any. */
+/** Takes the earliest marks out until few enough are left; says whether there were more. */
 function limitMarks({ tools, system, messages }: Record<string, unknown>, most: number): boolean {
   const blocks = [tools, system, messages].flatMap(list => (Array.isArray(list) ? (list as Marked[]) : []))
   const marked = blocks
     .flatMap(block => (Array.isArray(block.content) ? (block.content as Marked[]) : [block]))
     .filter(block => block.cache_control)
   for (const block of marked.slice(0, Math.max(0, marked.length - most))) delete block.cache_control
-  return marked.length > 0
+  return marked.length > most
 }
 
 interface Marked {
@@ -139,26 +135,35 @@ function planOutput(turn: Turn, target: Target): OutputPlan {
   const plain: OutputPlan = { tools, toolChoice, emulation: undefined }
   if (output.type === 'text' || toolChoice?.type === 'tool') return plain
   if (output.type === 'schema' && target.capabilities.structuredOutput) {
-    return { ...plain, format: { type: 'json_schema', schema: sanitizeSchema(output.schema.value) } }
+    return { ...plain, format: { type: 'json_schema', schema: sanitizeSchema(output.schema) } }
   }
   const others = toolChoice?.type === 'none' ? [] : tools
   const wantsThought = target.reasoning && turn.effort !== undefined && turn.effort !== 'none'
   const isAsked = !target.capabilities.tools || (output.type === 'json' && (others.length > 0 || wantsThought))
   if (isAsked) return { ...plain, sentence: jsonSentence(output), emulation: { type: 'text' } }
   const schema = output.type === 'schema' ? output.schema : schemaOf({ type: 'object', additionalProperties: true })
-  const json = { name: OUTPUT_TOOL, description: 'Gives the answer as a JSON object.', schema, strict: false }
+  const name = unusedName(OUTPUT_TOOL, tools)
+  const json = { name, description: 'Gives the answer as a JSON object.', schema, strict: false }
   return {
     tools: [json, ...others],
-    toolChoice: others.length > 0 ? { type: 'required' } : { type: 'tool', name: OUTPUT_TOOL },
-    emulation: { type: 'tool', name: OUTPUT_TOOL },
+    toolChoice: others.length > 0 ? { type: 'required' } : { type: 'tool', name },
+    emulation: { type: 'tool', name },
   }
 }
 
+/** A caller may have a tool of that name. */
+const unusedName = (name: string, tools: readonly Tool[]): string =>
+  tools.some(tool => tool.name === name) ? unusedName(`${name}_`, tools) : name
+
 /** Servers want the tools of a history declared even where none may be called any more. */
-function offeredTools({ tools }: OutputPlan, history: readonly TurnMessage[], isAble: boolean): readonly Tool[] {
+function offeredTools(
+  { tools, emulation }: OutputPlan,
+  history: readonly TurnMessage[],
+  isAble: boolean,
+): readonly Tool[] {
   if (!isAble) return []
+  if (tools.length > 0 && emulation?.type !== 'tool') return tools
   const offered = new Set(tools.map(({ name }) => name))
-  if (offered.size > 0 && !offered.has(OUTPUT_TOOL)) return tools
   const used = history.flatMap(message => (message.role === 'assistant' ? message.parts : []))
   const missing = new Set(
     used.flatMap(part => (part.type === 'tool-call' && !offered.has(part.name) ? [part.name] : [])),

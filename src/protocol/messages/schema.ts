@@ -1,4 +1,6 @@
 import { isObject, type JsonObject } from '../../core/ask.ts'
+import type { Schema } from '../../core/turn.ts'
+import { rawJson, stringify } from '../json.ts'
 
 /**
  * JSON schemas as this dialect's structured output takes them: it refuses keywords that it cannot enforce, so those
@@ -20,14 +22,21 @@ const FORMATS = new Set('date-time time date duration email hostname uri ipv4 ip
 /** Vendors refuse deeper ones; the limit keeps the recursion from exhausting the stack. */
 const DEPTH_MAX = 100
 
-export function sanitizeSchema(schema: unknown, depth = 0): unknown {
+export const sanitizeSchema = ({ text }: Schema): unknown => sanitize(JSON.parse(text, exactNumber), 0)
+
+/** Digits that a number cannot hold are copied, not counted. */
+function exactNumber(_: string, value: unknown, { source }: { readonly source?: string } = {}): unknown {
+  return typeof value === 'number' && source !== undefined && String(value) !== source ? rawJson(source) : value
+}
+
+function sanitize(schema: unknown, depth: number): unknown {
   if (!isObject(schema) || depth > DEPTH_MAX) return schema
   const kept: Record<string, unknown> = {}
   const told: string[] = []
   for (const [key, value] of Object.entries(schema)) {
     const [name, passed] = sanitizeKeyword(key, value, depth)
     if (name !== undefined) kept[name] = passed
-    else if (key !== 'additionalProperties' && !key.startsWith('$')) told.push(`${key}: ${JSON.stringify(value)}`)
+    else if (key !== 'additionalProperties' && !key.startsWith('$')) told.push(`${key}: ${stringify(value)}`)
   }
   if (describesObject(schema)) kept.additionalProperties = false
   if (told.length > 0) {
@@ -39,7 +48,7 @@ export function sanitizeSchema(schema: unknown, depth = 0): unknown {
 
 /** The keyword under which a value passes, and the value; no name where it cannot pass. */
 function sanitizeKeyword(key: string, value: unknown, depth: number): [string | undefined, unknown] {
-  const deeper = (inner: unknown) => sanitizeSchema(inner, depth + 1)
+  const deeper = (inner: unknown) => sanitize(inner, depth + 1)
   if (PLAIN.has(key)) return [key, value]
   if (SINGLE.has(key) && !Array.isArray(value)) return [key, deeper(value)]
   if (LISTED.has(key) && Array.isArray(value)) return [key, value.map(deeper)]

@@ -2,7 +2,7 @@ import { type Ask, isObject, type JsonObject } from '../../core/ask.ts'
 import type { Capabilities } from '../../core/capabilities.ts'
 import { type Breaks, type Exchange, findBreaks } from '../breaks.ts'
 import { MISSING_RESULT, orphanText } from '../history.ts'
-import { editMembers, elementSpans, type MemberEdits, rawText } from '../json.ts'
+import { editMembers, elementSpans, type MemberEdits, rawAt, rawText, root } from '../json.ts'
 import { legalName } from '../names.ts'
 import { reminder } from '../reminder.ts'
 import { blocksOf, blockText, systemText } from './content.ts'
@@ -60,10 +60,13 @@ class Conversation {
   /** The list's text, from the texts of its elements. */
   tidied(raw: readonly string[]): string {
     const opening = this.speaksFirst ? [JSON.stringify({ role: 'user', content: PLACEHOLDER })] : []
-    const mended = this.messages.flatMap((message, place) => [
-      this.tidiedMessage(message, place, raw[place] ?? '{}'),
-      ...this.missingResults(place),
-    ])
+    const mended = this.messages.flatMap((message, place) => {
+      const tidied = this.tidiedMessage(message, place, raw[place] ?? '{}')
+      const missing = this.missingBefore(place)
+      const first =
+        message.role === 'user' && missing.length > 0 ? [withFirst(tidied, missing)] : [...asMessage(missing), tidied]
+      return place === this.messages.length - 1 ? [...first, ...asMessage(this.missingBefore(place + 1))] : first
+    })
     return `[${[...opening, ...mended].join(',')}]`
   }
 
@@ -102,12 +105,21 @@ class Conversation {
     return new Set(blocks.filter(isResult).filter((_, index) => orphaned?.has(index)))
   }
 
-  /** Of its own: servers join it with the user's words behind it, and it comes first there. */
-  private missingResults(place: number): string[] {
-    const ids = this.breaks?.unanswered.get(place)
-    return ids ? [JSON.stringify({ role: 'user', content: ids.map(missing) })] : []
+  /** Results that should have come between a message and the one in front of it. */
+  private missingBefore(place: number): string[] {
+    return (this.breaks?.unanswered.get(place - 1) ?? []).map(id => JSON.stringify(missing(id)))
   }
 }
+
+/** Blocks that must come before all that the user says. */
+function withFirst(message: string, blocks: readonly string[]): string {
+  const said = rawAt(message, root(message), 'content') ?? '[]'
+  const own = said.startsWith('[') ? rawElements(message, 'content') : [`{"type":"text","text":${said}}`]
+  return editMembers(message, { content: `[${[...blocks, ...own].join(',')}]` })
+}
+
+const asMessage = (blocks: readonly string[]): string[] =>
+  blocks.length > 0 ? [`{"role":"user","content":[${blocks.join(',')}]}`] : []
 
 const exchangeOf = (message: JsonObject): Exchange => {
   const blocks = Array.isArray(message.content) ? (message.content as JsonObject[]) : []

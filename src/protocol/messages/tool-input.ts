@@ -1,5 +1,4 @@
-import { isObject } from '../../core/ask.ts'
-import { closeJson, rawJson } from '../json.ts'
+import { closeJson, isJsonObject, rawJson } from '../json.ts'
 
 /** JSON text as it is; text that is no JSON object is wrapped, so that the turn survives and the model still sees it. */
 export function toolInput(text: string): unknown {
@@ -11,12 +10,4 @@ export function toolInput(text: string): unknown {
 export function cutToolInput(text: string): unknown {
   const closed = closeJson(text)
   return toolInput(isJsonObject(closed) ? closed : text)
-}
-
-function isJsonObject(text: string): boolean {
-  try {
-    return isObject(JSON.parse(text))
-  } catch {
-    return false
-  }
 }

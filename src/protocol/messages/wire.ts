@@ -54,6 +54,7 @@ export function read(body: JsonObject, bodyText: string): Ask {
     images,
     textTools: NO_TOOLS,
     legacyCalls: false,
+    wantsJson: false,
   }
 }
 
@@ -72,6 +73,9 @@ function checkMessage(value: unknown, place: number, images: ImagePlace[]): void
   })
 }
 
+/** What a like upstream of this dialect cannot do is the caller's business: nobody stands in for it. */
+export const canPassOn = (): boolean => true
+
 type FoundImage = Pick<ImagePlace, 'param' | 'part' | 'characters'>
 
 /** Returns the images of a block: itself, or those inside a tool result. */
@@ -86,7 +90,7 @@ function checkBlock(value: unknown, at: string): FoundImage[] {
     case 'tool_use':
       name(block.id, `${at}.id`)
       name(block.name, `${at}.name`)
-      object(block.input, `${at}.input`)
+      optional(block.input, `${at}.input`, object)
       return []
     case 'tool_result':
       name(block.tool_use_id, `${at}.tool_use_id`)
@@ -122,8 +126,9 @@ function checkTool(value: unknown, at: string): string {
   const tool = object(value, at)
   const type = optional(tool.type, `${at}.type`, text) ?? 'custom'
   optional(tool.description, `${at}.description`, text)
-  // Tools that the vendor runs itself have a type of their own and no schema.
-  if (type === 'custom') object(tool.input_schema, `${at}.input_schema`)
+  // Tools that the vendor runs itself have a type of their own, no schema, and not always a name.
+  if (type !== 'custom') return optional(tool.name, `${at}.name`, text) ?? ''
+  object(tool.input_schema, `${at}.input_schema`)
   return name(tool.name, `${at}.name`)
 }
 
