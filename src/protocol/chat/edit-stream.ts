@@ -95,11 +95,12 @@ class ChatStreamEditor implements AnswerStream {
     // Official clients throw on a chunk whose choices are no list of objects; it could not say anything anyway.
     const wires = Array.isArray(chunk.choices) && chunk.choices.every(isObject) ? chunk.choices : undefined
     if (!wires || (wires.length === 0 && chunk.usage)) return ''
+    const isFirst = wires.some(wire => !this.choiceOf(wire).hasRole)
     const text = editMembers(this.mended(wires, data), this.identity(chunk))
     const choices = wires.map(wire => this.choiceOf(wire))
     const ended = choices.filter((_, place) => readFinishReason(wires[place]?.finish_reason) !== undefined)
     if (ended.length === 0) return dataFrame(text)
-    const isBare = wires.every(({ delta }) => !isSpeaking(delta))
+    const isBare = !isFirst && wires.every(({ delta }) => !isSpeaking(delta))
     const bare = isBare ? text : eachChoice(text, () => ({ delta: '{}' }))
     this.endings.set(choices[0]?.index, { data: bare, choices, ended })
     return isBare ? '' : dataFrame(eachChoice(text, () => ({ finish_reason: 'null' })))

@@ -28,6 +28,9 @@ interface Call {
   readonly progress: JsonProgress
 }
 
+/** A call begins with its name and its id; one that is complete without an id will not get one any more. */
+const isReady = ({ id, name, progress }: Call): boolean => name !== '' && (id !== '' || progress.complete)
+
 /**
  * Finish reason and usage are notes, not ends: they ride on content, come early, or repeat. The end is `[DONE]`, or the
  * end of the stream once a reason was given. Only one block is open at a time: fragments of another call, and text that
@@ -104,7 +107,7 @@ class ChatStreamDecoder implements StreamDecoder {
     // The first id and name win: some vendors repeat them on every fragment.
     call.id ||= id
     call.name ||= name
-    call.waiting += argumentsText(made.arguments)
+    call.waiting += call.progress.accept(argumentsText(made.arguments))
     this.pump()
   }
 
@@ -123,7 +126,7 @@ class ChatStreamDecoder implements StreamDecoder {
         this.sayHeld()
       }
       const next = this.calls[this.opened]
-      if (!next || next.name === '') return
+      if (!next || !isReady(next)) return
       this.open(next)
     }
   }
@@ -135,7 +138,7 @@ class ChatStreamDecoder implements StreamDecoder {
   }
 
   private flush(call: Call): void {
-    this.answer.delta(call.progress.accept(call.waiting))
+    this.answer.delta(call.waiting)
     call.waiting = ''
   }
 

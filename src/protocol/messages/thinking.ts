@@ -40,11 +40,7 @@ export function encodeThinking({ turn, target, maxTokens, history, toolChoice }:
 
 /** A turn that began without a signed thought cannot go on with one: callers of chat have none to give back. */
 function isAmidCalls(history: readonly TurnMessage[]): boolean {
-  const last = history.at(-1)
-  if (last?.role !== 'user' || !last.parts.some(({ type }) => type === 'tool-result')) return false
-  const caller = history.findLast(({ role }) => role === 'assistant')
-  return (
-    caller?.role === 'assistant' &&
-    !caller.parts.some(part => part.type === 'thinking' && (part.signature || part.sealed))
-  )
+  const last = history.findLast(message => message.role === 'assistant')
+  if (!last?.parts.some(({ type }) => type === 'tool-call')) return false
+  return !last.parts.some(part => part.type === 'thinking' && (part.signature || part.sealed))
 }

@@ -15,15 +15,20 @@ import { PLACEHOLDER } from './encode-request.ts'
  * keeps its text.
  */
 export function tidyRequest({ body, text }: Ask, can: Capabilities): MemberEdits {
-  const messages = body.messages as readonly JsonObject[]
+  const all = body.messages as readonly JsonObject[]
+  const isKept = all.map(message => !isBlankSystem(message))
+  const messages = all.filter((_, place) => isKept[place])
   // The leading run is the system prompt; a conversation may not be empty, so a lone system message is what is asked.
   const firstOther = messages.findIndex(({ role }) => role !== 'system')
-  const leading = firstOther === -1 ? messages.length - 1 : firstOther
+  const leading = Math.max(0, firstOther === -1 ? messages.length - 1 : firstOther)
   const rest = new Conversation(messages.slice(leading), can)
-  const messageEdits =
-    leading === 0 && rest.isTidy ? {} : { messages: rest.tidied(rawElements(text, 'messages').slice(leading)) }
-  return { ...tidySystem(body.system, messages.slice(0, leading), text), ...messageEdits }
+  const system = tidySystem(body.system, messages.slice(0, leading), text)
+  if (messages.length - leading === all.length && rest.isTidy) return system
+  const raw = rawElements(text, 'messages').filter((_, place) => isKept[place])
+  return { ...system, messages: rest.tidied(raw.slice(leading)) }
 }
+
+const isBlankSystem = (message: JsonObject): boolean => message.role === 'system' && systemText(message).trim() === ''
 
 function tidySystem(system: unknown, leading: readonly JsonObject[], text: string): MemberEdits {
   const blocks = Array.isArray(system) ? system : []
@@ -44,13 +49,14 @@ class Conversation {
   private readonly messages: readonly JsonObject[]
   private readonly can: Capabilities
   private readonly breaks: Breaks | undefined
+  /** The assistant, or nobody at all. */
   private readonly speaksFirst: boolean
 
   constructor(messages: readonly JsonObject[], can: Capabilities) {
     this.messages = messages
     this.can = can
     this.breaks = can.repair ? findBreaks(messages.map(exchangeOf)) : undefined
-    this.speaksFirst = messages[0]?.role === 'assistant'
+    this.speaksFirst = messages[0]?.role !== 'user' && messages[0]?.role !== 'system'
   }
 
   get isTidy(): boolean {

@@ -185,8 +185,9 @@ export const STOP_REASONS: Record<FinishReason, string> = {
 export function readUsage(value: unknown, before?: Usage): Usage | undefined {
   if (!isObject(value)) return before
   const details = isObject(value.output_tokens_details) ? value.output_tokens_details : {}
-  const output = tokenCount(value.output_tokens) ?? before?.output
-  if (output === undefined) return before
+  const counted = [value.input_tokens, value.output_tokens].some(counter => tokenCount(counter) !== undefined)
+  if (!counted) return before
+  const output = tokenCount(value.output_tokens) ?? before?.output ?? 0
   return {
     input: tokenCount(value.input_tokens) ?? before?.input ?? 0,
     cacheRead: tokenCount(value.cache_read_input_tokens) ?? before?.cacheRead ?? 0,
