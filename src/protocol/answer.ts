@@ -11,7 +11,8 @@ export class AnswerWriter {
   private open: 'text' | 'thinking' | 'tool-call' | undefined
   private toolCalls = 0
   private started = false
-  private half = ''
+  /** First halves of characters, by the call they belong to. */
+  private readonly halves = new Map<number, string>()
 
   start(usage: Usage | undefined): void {
     if (this.started) return
@@ -45,29 +46,34 @@ export class AnswerWriter {
     })
   }
 
-  /** A character may be cut in two by the vendor: its first half waits, for no half of it can be written alone. */
+  /** To the block that was opened last. */
   delta(text: string): void {
-    const whole = this.half + text
-    const isCut = /[\ud800-\udbff]$/.test(whole)
-    this.half = isCut ? whole.slice(-1) : ''
-    this.write(isCut ? whole.slice(0, -1) : whole)
+    this.fragment(text, this.toolCalls - 1)
   }
 
-  /** For a call that is not the one that began last: `call` counts them from 0. */
+  /**
+   * To a call that may not be the one that began last; `call` counts them from 0. A character may be cut in two by the
+   * vendor: its first half waits, for no half of it can be written alone.
+   */
   fragment(text: string, call: number): void {
-    if (call === this.toolCalls - 1) this.delta(text)
-    else if (text !== '') this.events.push({ type: 'delta', text, call })
+    const whole = (this.halves.get(call) ?? '') + text
+    const isCut = /[\ud800-\udbff]$/.test(whole)
+    if (isCut) this.halves.set(call, whole.slice(-1))
+    else this.halves.delete(call)
+    this.write(isCut ? whole.slice(0, -1) : whole, call)
   }
 
   close(): void {
-    this.write(this.half)
-    this.half = ''
+    for (const [call, half] of this.halves) this.write(half, call)
+    this.halves.clear()
     if (this.open) this.events.push({ type: 'close' })
     this.open = undefined
   }
 
-  private write(text: string): void {
-    if (text !== '') this.events.push({ type: 'delta', text })
+  private write(text: string, call: number): void {
+    if (text === '') return
+    const isLatest = call === this.toolCalls - 1
+    this.events.push(isLatest ? { type: 'delta', text } : { type: 'delta', text, call })
   }
 
   /** A call makes it a `tool-calls` ending whatever the vendor says, unless the call was cut short by the limit. */

@@ -248,7 +248,8 @@ export class JsonProgress {
   }
 }
 
-const TOKEN = /"(?:[^"\\]|\\.)*"|[{}[\],:]|[^\s{}[\],:"]+/gs
+/** A string, a string that is cut, a sign, a number or a word. */
+const TOKEN = /("(?:[^"\\]|\\.)*")|".*$|[{}[\],:]|[^\s{}[\],:"]+/gs
 
 /** The beginning of a JSON text that was cut, closed behind the last value that is complete. */
 export function closeJson(text: string): string {
@@ -256,7 +257,8 @@ export function closeJson(text: string): string {
     token === '{' || token === '[' || token === '}' || token === ']' || (!/^[,:]$/.test(token) && !isKey)
   let end = 0
   walkTokens(text, ({ token, isKey, index }) => {
-    if (isValueEnd(token, isKey) && isComplete(token)) end = index + token.length
+    const isLast = index + token.length === text.length
+    if (isValueEnd(token, isKey) && isComplete(token, isLast)) end = index + token.length
   })
   const whole = text.slice(0, end)
   return (
@@ -271,7 +273,8 @@ export function closeJson(text: string): string {
 function walkTokens(text: string, tell: (found: { token: string; isKey: boolean; index: number }) => void): string[] {
   const open: string[] = []
   let before = ''
-  for (const { 0: token, index } of text.matchAll(TOKEN)) {
+  for (const { 0: token, 1: whole, index } of text.matchAll(TOKEN)) {
+    if (token.startsWith('"') && whole === undefined) break
     if (token === '{' || token === '[') open.push(token === '{' ? '}' : ']')
     else if (token === '}' || token === ']') open.pop()
     tell({ token, isKey: open.at(-1) === '}' && (before === '{' || before === ','), index })
@@ -280,8 +283,9 @@ function walkTokens(text: string, tell: (found: { token: string; isKey: boolean;
   return open
 }
 
-/** A number or a word at the very end may be half of one. */
-const isComplete = (token: string): boolean => /^["{}[\]]|^(true|false|null)$|\d$/.test(token)
+/** A number at the very end may go on; a word of the language may not. */
+const isComplete = (token: string, isLast: boolean): boolean =>
+  /^["{}[\]]|^(true|false|null)$/.test(token) || (!isLast && /\d$/.test(token))
 
 /** Unknown to everybody outside, for whoever knew it could write raw JSON into a request. */
 const MARK = `raw-${newHex(16)}-`
@@ -297,10 +301,16 @@ export const rawJson = (text: string): string => MARK + text
 export function stringify(value: unknown): string {
   try {
     const text = JSON.stringify(value)
-    return text.includes(MARK) ? text.replace(MARKED, quoted => JSON.parse(quoted).slice(MARK.length)) : text
+    return text.includes(MARK)
+      ? text.replace(MARKED, quoted => wellFormed(JSON.parse(quoted).slice(MARK.length)))
+      : text
   } catch (error) {
     // Only the stack can run out: nothing here is circular.
     if (error instanceof RangeError) throw invalid('body', 'is nested too deeply')
     throw error
   }
 }
+
+/** Half a character has no bytes of its own; in JSON text it can stand inside a string only, where an escape says it. */
+const wellFormed = (text: string): string =>
+  text.isWellFormed() ? text : text.replace(/\p{Surrogate}/gu, half => JSON.stringify(half).slice(1, -1))

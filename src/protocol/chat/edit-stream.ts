@@ -101,7 +101,7 @@ class ChatStreamEditor implements AnswerStream {
     const ended = choices.filter((_, place) => readFinishReason(wires[place]?.finish_reason) !== undefined)
     if (ended.length === 0) return dataFrame(text)
     const isBare = !isFirst && wires.every(({ delta }) => !isSpeaking(delta))
-    const bare = isBare ? text : eachChoice(text, () => ({ delta: '{}' }))
+    const bare = eachChoice(text, () => ({ delta: '{}' }))
     this.endings.set(choices[0]?.index, { data: bare, choices, ended })
     return isBare ? '' : dataFrame(eachChoice(text, () => ({ finish_reason: 'null' })))
   }

@@ -93,7 +93,8 @@ function mendBody(text: string, choices: readonly unknown[], view: View): string
     if (!isObject(choice) || !isObject(choice.message)) return {}
     const message = rawObject(raw, 'message')
     const hasCalls = Array.isArray(choice.message.tool_calls) && choice.message.tool_calls.length > 0
-    const isHonest = typeof choice.finish_reason === 'string' && !(choice.finish_reason === 'stop' && hasCalls)
+    const reason = readFinishReason(choice.finish_reason)
+    const isHonest = reason !== undefined && !(reason === 'stop' && hasCalls)
     const edits = {
       ...eachCall(message, choice.message, mendWholeCall),
       ...(view.wantsJson ? jsonContent(choice, hasCalls) : {}),

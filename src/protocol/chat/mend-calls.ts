@@ -63,7 +63,7 @@ export class CallMender {
     const given = argumentsText(made.arguments)
     const accepted = call.progress.accept(given)
     call.hasArguments ||= accepted !== ''
-    const isText = typeof made.arguments === 'string' || made.arguments === undefined || made.arguments === null
+    const isText = typeof made.arguments === 'string'
     const edits = {
       ...(isText && accepted === given ? {} : { arguments: JSON.stringify(accepted) }),
       // One official client would write a name that comes again behind the first.

@@ -16,7 +16,7 @@ const EMPTY_BLOCK =
   write({ type: 'content_block_stop', index: 0 })
 
 const absentIn = (given: JsonObject, defaults: JsonObject): JsonObject =>
-  Object.fromEntries(Object.entries(defaults).filter(([key]) => given[key] === undefined))
+  Object.fromEntries(Object.entries(defaults).filter(([key]) => (given[key] ?? null) === null))
 
 /** The upstream's own events with the named edits; the closing ones wait for the bill. */
 class MessagesStreamEditor implements AnswerStream {
@@ -43,27 +43,28 @@ class MessagesStreamEditor implements AnswerStream {
     const event = parseEvent(frame)
     if (!event) return ''
     const { type, payload } = event
+    const data = payload.type === type ? frame.data : editMembers(frame.data, jsonMembers({ type }))
     switch (type) {
       case 'message_start':
-        return this.start(payload, frame.data)
+        return this.start(payload, data)
       case 'content_block_start':
         this.open(payload)
-        return this.begin() + this.block(type, payload, frame.data)
+        return this.begin() + this.block(type, payload, data)
       case 'content_block_delta':
         this.observe(part(payload, 'delta'))
-        return this.block(type, payload, frame.data)
+        return this.block(type, payload, data)
       case 'content_block_stop':
         this.openBlocks.delete(payload.index)
-        return this.block(type, payload, frame.data)
+        return this.block(type, payload, data)
       case 'message_delta':
-        this.finish(payload, frame.data)
+        this.finish(payload, data)
         return this.begin()
       case 'message_stop':
         this.done = true
         this.seen.conclude()
         return ''
       default:
-        return this.isStarted ? namedFrame(type, frame.data) : ''
+        return this.isStarted ? namedFrame(type, data) : ''
     }
   }
 
@@ -92,11 +93,11 @@ class MessagesStreamEditor implements AnswerStream {
   /** The contract: a call is a `tool_use` ending, whatever the vendor says. */
   private endingDelta(): string {
     const delta = part(JSON.parse(this.ending), 'delta')
-    const isPlain = (readStopReason(delta.stop_reason) ?? 'stop') === 'stop'
     const { reason = 'stop' } = this.seen
-    const stop = STOP_REASONS[this.hasCalls && reason === 'stop' ? 'tool-calls' : reason]
+    const isFalse = this.hasCalls && reason === 'stop'
+    const isHonest = readStopReason(delta.stop_reason) !== undefined && !isFalse
     return editMembers(rawObject(this.ending, 'delta'), {
-      ...(isPlain ? jsonMembers({ stop_reason: stop }) : {}),
+      ...(isHonest ? {} : jsonMembers({ stop_reason: STOP_REASONS[isFalse ? 'tool-calls' : reason] })),
       ...(delta.stop_sequence === undefined ? jsonMembers({ stop_sequence: null }) : {}),
     })
   }
@@ -110,7 +111,7 @@ class MessagesStreamEditor implements AnswerStream {
     if (this.isStarted) return ''
     this.isStarted = true
     const message = part(payload, 'message')
-    this.seen.usage = readUsage(message.usage)
+    this.seen.usage = readUsage(message.usage, this.seen.usage)
     const raw = rawObject(data, 'message')
     const counters = absentIn(part(message, 'usage'), { input_tokens: this.view.promptEstimate, output_tokens: 0 })
     const { id, model } = this.view

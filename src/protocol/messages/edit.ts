@@ -37,7 +37,8 @@ export function editBody(text: string, view: View): Answer {
   const usage = readUsage(body.usage)
   if (usage) seen.count(usage, true)
   if (!usage?.output) for (const event of decodeBody(text)) if (event.type === 'delta') seen.event(event)
-  const shown = view.showThinking ? {} : { content: withoutThinking(text, content) }
+  const isShown = (block: JsonObject | undefined) => view.showThinking || !isThinking(block)
+  const shown = content.length > 0 && content.every(isShown) ? {} : { content: onlyShown(text, content, isShown) }
   // The contract: a call is a `tool_use` ending, whatever the vendor says.
   const hasCalls = content.some(({ type }) => type === 'tool_use')
   const isHonest = typeof body.stop_reason === 'string' && !(seen.reason === 'stop' && hasCalls)
@@ -55,8 +56,8 @@ export function editBody(text: string, view: View): Answer {
   }
 }
 
-function withoutThinking(text: string, content: readonly JsonObject[]): string {
-  const spans = contentSpans(text)
-  const kept = spans.filter((_, place) => !isThinking(content[place])).map(span => rawText(text, span))
-  return `[${kept.length > 0 ? kept.join(',') : JSON.stringify(EMPTY_TEXT)}]`
+/** An answer has at least one block, even if it says nothing. */
+function onlyShown(text: string, content: readonly JsonObject[], isShown: (block?: JsonObject) => boolean): string {
+  const kept = contentSpans(text).filter((_, place) => isShown(content[place]))
+  return `[${kept.length > 0 ? kept.map(span => rawText(text, span)).join(',') : JSON.stringify(EMPTY_TEXT)}]`
 }
