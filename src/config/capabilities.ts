@@ -1,10 +1,9 @@
 import { z } from 'zod'
 import { type Capabilities, operatorsName } from '../core/capabilities.ts'
+import { EFFORTS } from '../core/effort.ts'
 import { flag, number } from './values.ts'
 
 type Fields = { readonly [Name in keyof Capabilities]: z.ZodType<Capabilities[Name]> }
-
-const EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const
 
 /** Every capability once; the file writes them with underscores. */
 const FIELDS: Fields = {

@@ -34,7 +34,10 @@ export const PRESETS: Readonly<Record<string, Preset>> = {
     capabilities: { maxTokensField: 'max_completion_tokens', developerRole: true, strictTools: true, documents: true },
     special: [
       { names: /^o\d/, capabilities: { sampling: false } },
-      { names: /^gpt-5(-|$)/, capabilities: { sampling: false, efforts: ['minimal', 'low', 'medium', 'high'] } },
+      {
+        names: /^gpt-5(-(mini|nano|pro|codex))?(-\d|$)/,
+        capabilities: { sampling: false, efforts: ['minimal', 'low', 'medium', 'high'] },
+      },
       { names: /^gpt-5\.\d/, capabilities: { sampling: false, efforts: ['none', 'low', 'medium', 'high', 'xhigh'] } },
     ],
   },
@@ -43,11 +46,12 @@ export const PRESETS: Readonly<Record<string, Preset>> = {
     baseUrl: 'https://api.anthropic.com/v1',
     variables: ['ANTHROPIC_API_KEY'],
     serves: ['anthropic'],
-    capabilities: { structuredOutput: true, strictTools: true, documents: true },
+    capabilities: { documents: true },
     special: [
-      { names: /^claude-(3|\w+-4-[0-5](-|$))/, capabilities: { prefill: true } },
-      { names: /^claude-(\w+-4-[6-9](-|$)|\w+-[5-9])/, capabilities: { adaptiveThinking: true } },
-      { names: /^claude-(\w+-4-[7-9](-|$)|\w+-[5-9])/, capabilities: { sampling: false } },
+      { names: /^claude-(3|[a-z]+-4-[0-5](-|$))/, capabilities: { prefill: true } },
+      { names: /^claude-[a-z]+-(4-[5-9](-|$)|[5-9])/, capabilities: { structuredOutput: true, strictTools: true } },
+      { names: /^claude-[a-z]+-(4-[6-9](-|$)|[5-9])/, capabilities: { adaptiveThinking: true } },
+      { names: /^claude-[a-z]+-(4-[7-9](-|$)|[5-9])/, capabilities: { sampling: false } },
     ],
   },
   openrouter: {

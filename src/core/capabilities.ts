@@ -1,5 +1,5 @@
 import type { ProtocolName } from './ask.ts'
-import type { Effort } from './turn.ts'
+import type { Effort } from './effort.ts'
 
 /** What an upstream can be given. Two vendors that speak one dialect differ only in such a row. */
 export interface Capabilities {
@@ -30,7 +30,7 @@ export interface Capabilities {
   readonly adaptiveThinking: boolean
   /** May be told not to think. */
   readonly disableThinking: boolean
-  /** What `reasoning_effort` may say; other words are moved to the nearest of these. */
+  /** The words for it that an upstream knows; others are moved to the nearest of these. */
   readonly efforts: readonly Effort[]
   /** Wants its reasoning back in the history. */
   readonly reasoningReplay: boolean
@@ -62,7 +62,6 @@ const COMMON = {
   prefill: false,
   adaptiveThinking: false,
   disableThinking: true,
-  efforts: ['low', 'medium', 'high'],
   reasoningReplay: false,
   userField: 'user',
   serviceTier: true,
@@ -83,6 +82,7 @@ export const DEFAULT_CAPABILITIES: Readonly<Record<ProtocolName, Capabilities>> 
     jsonObject: true,
     midSystem: true,
     cacheControl: false,
+    efforts: ['low', 'medium', 'high'],
   },
   messages: {
     ...COMMON,
@@ -93,5 +93,6 @@ export const DEFAULT_CAPABILITIES: Readonly<Record<ProtocolName, Capabilities>> 
     jsonObject: false,
     midSystem: false,
     cacheControl: true,
+    efforts: ['low', 'medium', 'high', 'xhigh', 'max'],
   },
 }

@@ -6,7 +6,8 @@ export class Seen {
   /** The upstream's own counters, the latest it gave. Until `reported`, they may lag behind what was relayed. */
   usage: Usage | undefined
   reported = false
-  private hasCounters = false
+  /** How much had come when the upstream counted last. */
+  private countedPieces: number | undefined
   reason: FinishReason | undefined
   /** Length of all text, reasoning and arguments, in UTF-16 units and in UTF-8 bytes: the measure of the estimate. */
   characters = 0
@@ -32,12 +33,12 @@ export class Seen {
   /** Counters are cumulative in both dialects: overwritten, never added. With the answer's end they are the last word. */
   count(usage: Usage, isComplete: boolean): void {
     this.usage = usage
-    this.hasCounters = true
+    this.countedPieces = this.pieces
     this.reported ||= isComplete
   }
 
-  /** The upstream has ended as it should: what it counted last is what it counted. */
+  /** The upstream has ended as it should: what it counted last is what it counted, unless more has come since. */
   conclude(): void {
-    this.reported ||= this.hasCounters
+    this.reported ||= this.countedPieces === this.pieces
   }
 }

@@ -1,3 +1,4 @@
+import type { Effort } from './effort.ts'
 import type { Usage } from './usage.ts'
 
 /**
@@ -108,9 +109,6 @@ export type OutputFormat =
   | { readonly type: 'text' }
   | { readonly type: 'json' }
   | { readonly type: 'schema'; readonly name: string; readonly schema: Schema }
-
-/** From none at all to as much as it takes. */
-export type Effort = 'none' | 'minimal' | 'low' | 'medium' | 'high' | 'xhigh' | 'max'
 
 export type FinishReason = 'stop' | 'stop-sequence' | 'length' | 'tool-calls' | 'refusal'
 

@@ -39,8 +39,15 @@ async function probe(client: ProtocolName, { channel, model, clock }: ProbeParts
   try {
     const reply = await callChannel({ channel, ask, body, headers: new Headers(), abort: new AbortController() })
     const view = { id: newHex(16), model: model.id, createdSeconds: 0, includeUsage: false, showThinking: false }
-    const { textTools, legacyCalls, wantsJson } = ask
-    const answer = pair.body(await reply.text(), { ...view, promptEstimate: 0, textTools, legacyCalls, wantsJson })
+    const { choices, textTools, legacyCalls, wantsJson } = ask
+    const answer = pair.body(await reply.text(), {
+      ...view,
+      promptEstimate: 0,
+      choices,
+      textTools,
+      legacyCalls,
+      wantsJson,
+    })
     const said = textOf(JSON.parse(answer.render({ usage: NO_USAGE, cost: '' })))
     return done({ answer: said, failure: undefined })
   } catch (error) {

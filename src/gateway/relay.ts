@@ -125,6 +125,7 @@ function viewOf({ ask, model, call, promptEstimate }: Relay): View {
     model: model.id,
     createdSeconds: Math.floor(call.startedAt / 1000),
     includeUsage: ask.includeUsage,
+    choices: ask.choices,
     showThinking: ask.showThinking,
     promptEstimate,
     textTools: ask.textTools,

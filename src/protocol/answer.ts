@@ -1,15 +1,23 @@
 import { isObject, type JsonObject } from '../core/ask.ts'
 import { asGatewayError, GatewayError } from '../core/failure.ts'
-import { newHex } from '../core/ids.ts'
 import { scrub } from '../core/scrub.ts'
 import type { FinishReason, TurnEvent } from '../core/turn.ts'
 import type { Usage } from '../core/usage.ts'
+import { newCallId } from './names.ts'
+
+/** Blocks and calls of one answer: far more than any model writes, few enough to go through again and again. */
+export const PARTS_MAX = 4_096
+
+/** A call makes it a `tool-calls` ending whatever the vendor says, unless the answer was cut or refused. */
+export const honestReason = (reason: FinishReason, hasCalls: boolean): FinishReason =>
+  reason === 'stop' && hasCalls ? 'tool-calls' : reason
 
 /** Writes `start (open delta* close)* finish`: whoever decodes an answer cannot get the grammar wrong. */
 export class AnswerWriter {
   private events: TurnEvent[] = []
   private open: 'text' | 'thinking' | 'tool-call' | undefined
   private toolCalls = 0
+  private readonly ids = new Set<string>()
   private started = false
   /** First halves of characters, by the call they belong to. */
   private readonly halves = new Map<number, string>()
@@ -39,11 +47,10 @@ export class AnswerWriter {
   callBeside(id: string, name: string): void {
     this.toolCalls++
     this.open = 'tool-call'
-    // A call must be answerable: an id that the vendor left out is made up, a new one each time.
-    this.events.push({
-      type: 'open',
-      block: { type: 'tool-call', id: id || `call_${newHex(12)}`, name: name || 'unknown' },
-    })
+    // Two calls under one id could not both be answered.
+    const unique = id === '' || this.ids.has(id) ? newCallId() : id
+    this.ids.add(unique)
+    this.events.push({ type: 'open', block: { type: 'tool-call', id: unique, name: name || 'unknown' } })
   }
 
   /** To the block that was opened last. */
@@ -76,16 +83,15 @@ export class AnswerWriter {
     this.events.push(isLatest ? { type: 'delta', text } : { type: 'delta', text, call })
   }
 
-  /** A call makes it a `tool-calls` ending whatever the vendor says, unless the call was cut short by the limit. */
   finish(reason: FinishReason, usage: Usage | undefined, stopSequence?: string): void {
     this.close()
     this.events.push({ type: 'finish', reason: this.honest(reason, stopSequence), stopSequence, usage })
   }
 
   private honest(reason: FinishReason, stopSequence: string | undefined): FinishReason {
-    if (reason !== 'stop' && reason !== 'tool-calls') return reason
-    if (this.toolCalls > 0) return 'tool-calls'
-    return stopSequence === undefined ? 'stop' : 'stop-sequence'
+    const isPlain = reason === 'stop' || (reason === 'tool-calls' && this.toolCalls === 0)
+    if (!isPlain) return reason
+    return honestReason(stopSequence === undefined ? 'stop' : 'stop-sequence', this.toolCalls > 0)
   }
 
   drain(): readonly TurnEvent[] {

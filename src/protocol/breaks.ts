@@ -5,40 +5,39 @@ export interface Exchange {
   readonly results: readonly string[]
 }
 
-/** Where calls and results have lost each other. */
-export interface Breaks {
-  /** Results that answer nothing: by message, their places among its results. */
-  readonly orphans: ReadonlyMap<number, ReadonlySet<number>>
+/** A conversation looked through: which call goes by which id, and where calls and results have lost each other. */
+export interface Inspection {
+  /** For each message, the ids of its calls and of its results as they should be; undefined for a result of no call. */
+  readonly ids: readonly { readonly calls: readonly string[]; readonly results: readonly (string | undefined)[] }[]
   /** Calls that nobody answered, by the message behind which their results belong. */
   readonly unanswered: ReadonlyMap<number, readonly string[]>
 }
 
 /** Looks only; a like pair changes the caller's text where this finds something, and nowhere else. */
-export function findBreaks(conversation: readonly Exchange[]): Breaks | undefined {
-  const orphans = new Map<number, Set<number>>()
+export function inspect(conversation: readonly Exchange[], nameCall: (id: string) => string): Inspection {
   const unanswered = new Map<number, string[]>()
-  let open = new Map<string, number>()
+  const waiting = new Map<string, string[]>()
   /** The assistant's message after which results are due. */
   let due = -1
 
   const settle = () => {
-    const missing = [...open].flatMap(([id, count]) => Array<string>(count).fill(id))
+    const missing = [...waiting.values()].flat()
     if (missing.length > 0) unanswered.set(due, missing)
-    open = new Map()
+    waiting.clear()
   }
 
-  conversation.forEach(({ isAssistant, calls, results }, place) => {
-    if (isAssistant) {
-      if (due !== place - 1) settle()
-      due = place
-      for (const id of calls) open.set(id, (open.get(id) ?? 0) + 1)
-    }
-    results.forEach((id, index) => {
-      const count = open.get(id) ?? 0
-      if (count > 1) open.set(id, count - 1)
-      else if (!open.delete(id)) orphans.set(place, (orphans.get(place) ?? new Set()).add(index))
+  const ids = conversation.map(({ isAssistant, calls, results }, place) => {
+    if (isAssistant && due !== place - 1) settle()
+    if (isAssistant) due = place
+    const named = calls.map(id => {
+      const name = nameCall(id)
+      const others = waiting.get(id)
+      if (others) others.push(name)
+      else waiting.set(id, [name])
+      return name
     })
+    return { calls: named, results: results.map(id => waiting.get(id)?.shift()) }
   })
   settle()
-  return orphans.size + unanswered.size > 0 ? { orphans, unanswered } : undefined
+  return { ids, unanswered }
 }

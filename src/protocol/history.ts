@@ -28,6 +28,8 @@ class History {
   private readonly rules: HistoryRules
   private readonly ids: UniqueIds
   private readonly arranged: TurnMessage[] = []
+  /** The parts of the assistant's latest turn: copying them for each message of it would take the square of their number. */
+  private said: AssistantPart[] = []
   private calls: OpenCall[] = []
   /** Those that wait for a result, by the id the caller gave them. */
   private readonly waiting = new Map<string, OpenCall[]>()
@@ -36,7 +38,7 @@ class History {
 
   constructor(rules: HistoryRules) {
     this.rules = rules
-    this.ids = new UniqueIds(rules)
+    this.ids = new UniqueIds(rules.legalId)
   }
 
   add(message: TurnMessage): void {
@@ -64,15 +66,20 @@ class History {
     const goesOn = last?.role === 'assistant' && this.calls.length > 0 ? last : undefined
     if (!goesOn) this.settle()
     const named = parts.map(part => (part.type === 'tool-call' ? this.open(part) : part))
-    if (goesOn) this.arranged.pop()
-    this.arranged.push({ role: 'assistant', parts: [...(goesOn?.parts ?? []), ...named] })
+    if (goesOn) appendAll(this.said, named)
+    else {
+      this.said = named
+      this.arranged.push({ role: 'assistant', parts: this.said })
+    }
   }
 
   private open(call: ToolCall): ToolCall {
     const id = this.ids.next(call.id)
     const open = { id, result: undefined }
     this.calls.push(open)
-    this.waiting.set(call.id, [...(this.waiting.get(call.id) ?? []), open])
+    const others = this.waiting.get(call.id)
+    if (others) others.push(open)
+    else this.waiting.set(call.id, [open])
     return { ...call, id }
   }
 
@@ -99,24 +106,29 @@ class History {
   private settle(): void {
     const given = this.calls.flatMap(({ id, result }) => result ?? (this.rules.repair ? missing(id) : []))
     if (given.length > 0) this.makeRoom()
-    this.results?.push(...given)
+    if (this.results) appendAll(this.results, given)
     this.calls = []
     this.waiting.clear()
     this.results = undefined
   }
 }
 
+/** Spreading a long list over the arguments of a call exhausts the stack. */
+function appendAll<T>(list: T[], more: readonly T[]): void {
+  for (const item of more) list.push(item)
+}
+
 /** Chat lets every turn number its calls anew. */
-class UniqueIds {
-  private readonly rules: HistoryRules
+export class UniqueIds {
+  private readonly legalId: (id: string) => string
   private readonly uses = new Map<string, number>()
 
-  constructor(rules: HistoryRules) {
-    this.rules = rules
+  constructor(legalId: (id: string) => string) {
+    this.legalId = legalId
   }
 
   next(id: string): string {
-    const legal = this.rules.legalId(id)
+    const legal = this.legalId(id)
     const uses = (this.uses.get(legal) ?? 0) + 1
     this.uses.set(legal, uses)
     return uses === 1 ? legal : this.next(`${legal}_${uses}`)

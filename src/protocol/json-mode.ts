@@ -1,5 +1,6 @@
 import type { Block, Finish, FinishReason, OutputFormat, TurnEvent } from '../core/turn.ts'
-import { isJsonObject, JsonProgress } from './json.ts'
+import { isJsonObject } from './json.ts'
+import { JsonProgress } from './json-progress.ts'
 import type { Emulation } from './protocol.ts'
 
 /**
@@ -115,23 +116,26 @@ class JsonInText implements Unwrapper {
   }
 }
 
-/** Lets the first JSON object of a text through as it comes, and nothing that stands around it. */
+/**
+ * The text of an answer in JSON mode, from an upstream that has one. What begins as an object is passed on as it comes, up
+ * to its end; what begins as anything else is held until it is whole, for only then can it be known to parse.
+ */
 export class JsonOnly {
   private readonly progress = new JsonProgress()
-  private before = ''
-  private isFound = false
+  private held = ''
+  private isLive = false
 
   accept(text: string): string {
-    if (this.isFound) return this.progress.accept(text)
-    const brace = text.indexOf('{')
-    this.isFound = brace !== -1
-    if (!this.isFound) this.before += text
-    return this.isFound ? this.progress.accept(text.slice(brace)) : ''
+    if (this.isLive) return this.progress.accept(text)
+    this.held += text
+    if (!this.held.trimStart().startsWith('{')) return ''
+    this.isLive = true
+    return this.progress.accept(this.held.trimStart())
   }
 
-  /** What is left to say at the end of a text that held none. */
+  /** What is left to say at the end. */
   rest(ending: Ending): string {
-    return this.isFound || this.before === '' ? '' : documentOr(this.before, ending)
+    return this.isLive ? '' : documentOr(this.held, ending)
   }
 }
 
@@ -147,7 +151,7 @@ const asBlock = (text: string): TurnEvent[] => [
 ]
 
 /** An answer that is whole must be a document; one that goes on with a call, or was cut, is what it is. */
-export function documentOr(text: string, { reason, hasCalls }: Ending): string {
+function documentOr(text: string, { reason, hasCalls }: Ending): string {
   return hasCalls || reason === 'length' ? text : extractJson(text)
 }
 

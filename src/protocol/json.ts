@@ -1,6 +1,4 @@
 import { isObject } from '../core/ask.ts'
-import { invalid } from '../core/failure.ts'
-import { newHex } from '../core/ids.ts'
 
 /**
  * Edits on JSON *text*. A like pair forwards what it was given, so that unknown fields, big numbers and the order of
@@ -98,7 +96,7 @@ export function editMessages(text: string, rewrite: (place: number, span: Span) 
 }
 
 /** Keys of objects and places in arrays, from the outside in. */
-export type Path = readonly (string | number)[]
+type Path = readonly (string | number)[]
 
 function spanAt(text: string, at: number, path: Path): Span | undefined {
   let found: Span | undefined = { start: at, end: path.length === 0 ? valueEnd(text, at) : at }
@@ -119,15 +117,6 @@ export function rawAt(text: string, at: number, ...path: Path): string | undefin
 export function rawObject(text: string, key: string): string {
   const raw = rawAt(text, root(text), key)
   return raw?.startsWith('{') ? raw : '{}'
-}
-
-/** The same text with another value at the end of each path that leads somewhere. */
-export function replaceAt(text: string, changes: readonly (readonly [path: Path, value: string])[]): string {
-  const edits = changes.flatMap(([path, value]): Edit[] => {
-    const span = spanAt(text, root(text), path)
-    return span ? [{ ...span, text: value }] : []
-  })
-  return applyEdits(text, edits)
 }
 
 /**
@@ -216,101 +205,3 @@ function skipComma(text: string, start: number): number {
   const cursor = skipSpace(text, start)
   return text.charCodeAt(cursor) === COMMA ? skipSpace(text, cursor + 1) : cursor
 }
-
-/** Follows JSON text that comes in fragments and tells when its first value is complete. */
-export class JsonProgress {
-  private depth = 0
-  private inString = false
-  private escaped = false
-  complete = false
-
-  /** Returns the part of the fragment that still belongs to the value; what follows a complete value is noise. */
-  accept(fragment: string): string {
-    if (this.complete) return ''
-    for (let cursor = 0; cursor < fragment.length; cursor++) {
-      this.step(fragment.charCodeAt(cursor))
-      if (this.complete) return fragment.slice(0, cursor + 1)
-    }
-    return fragment
-  }
-
-  private step(code: number): void {
-    if (this.inString) this.stepString(code)
-    else if (code === QUOTE) this.inString = true
-    else if (code === OPEN_BRACE || code === OPEN_BRACKET) this.depth++
-    else if (code === CLOSE_BRACE || code === CLOSE_BRACKET) this.complete = --this.depth <= 0
-  }
-
-  private stepString(code: number): void {
-    if (this.escaped) this.escaped = false
-    else if (code === BACKSLASH) this.escaped = true
-    else if (code === QUOTE) this.inString = false
-  }
-}
-
-/** A string, a string that is cut, a sign, a number or a word. */
-const TOKEN = /("(?:[^"\\]|\\.)*")|".*$|[{}[\],:]|[^\s{}[\],:"]+/gs
-
-/** The beginning of a JSON text that was cut, closed behind the last value that is complete. */
-export function closeJson(text: string): string {
-  const isValueEnd = (token: string, isKey: boolean): boolean =>
-    token === '{' || token === '[' || token === '}' || token === ']' || (!/^[,:]$/.test(token) && !isKey)
-  let end = 0
-  walkTokens(text, ({ token, isKey, index }) => {
-    const isLast = index + token.length === text.length
-    if (isValueEnd(token, isKey) && isComplete(token, isLast)) end = index + token.length
-  })
-  const whole = text.slice(0, end)
-  return (
-    whole +
-    walkTokens(whole, () => {})
-      .toReversed()
-      .join('')
-  )
-}
-
-/** Tells every token and whether it is a key; returns what is still open, as the brackets that would close it. */
-function walkTokens(text: string, tell: (found: { token: string; isKey: boolean; index: number }) => void): string[] {
-  const open: string[] = []
-  let before = ''
-  for (const { 0: token, 1: whole, index } of text.matchAll(TOKEN)) {
-    if (token.startsWith('"') && whole === undefined) break
-    if (token === '{' || token === '[') open.push(token === '{' ? '}' : ']')
-    else if (token === '}' || token === ']') open.pop()
-    tell({ token, isKey: open.at(-1) === '}' && (before === '{' || before === ','), index })
-    before = token
-  }
-  return open
-}
-
-/** A number at the very end may go on; a word of the language may not. */
-const isComplete = (token: string, isLast: boolean): boolean =>
-  /^["{}[\]]|^(true|false|null)$/.test(token) || (!isLast && /\d$/.test(token))
-
-/** Unknown to everybody outside, for whoever knew it could write raw JSON into a request. */
-const MARK = `raw-${newHex(16)}-`
-const MARKED = new RegExp(`"${MARK}[^"\\\\]*(?:\\\\.[^"\\\\]*)*"`, 'g')
-
-/**
- * Stands for JSON text inside a value that is about to be written by `stringify`, where it appears as it is. A string with
- * a mark, because `JSON.stringify` copies nothing verbatim and is several times slower with objects that have a say in it.
- */
-export const rawJson = (text: string): string => MARK + text
-
-/** `JSON.stringify`, with every `rawJson` inside copied verbatim. */
-export function stringify(value: unknown): string {
-  try {
-    const text = JSON.stringify(value)
-    return text.includes(MARK)
-      ? text.replace(MARKED, quoted => wellFormed(JSON.parse(quoted).slice(MARK.length)))
-      : text
-  } catch (error) {
-    // Only the stack can run out: nothing here is circular.
-    if (error instanceof RangeError) throw invalid('body', 'is nested too deeply')
-    throw error
-  }
-}
-
-/** Half a character has no bytes of its own; in JSON text it can stand inside a string only, where an escape says it. */
-const wellFormed = (text: string): string =>
-  text.isWellFormed() ? text : text.replace(/\p{Surrogate}/gu, half => JSON.stringify(half).slice(1, -1))

@@ -17,3 +17,7 @@ export function lostMembers(body: JsonObject, carried: ReadonlySet<string>): str
     return !(Object.hasOwn(HARMLESS, key) && HARMLESS[key]?.includes(JSON.stringify(value)))
   })
 }
+
+/** The names of what is lost, from a table of what may be. */
+export const namesOf = (lost: Readonly<Record<string, boolean>>): string[] =>
+  Object.entries(lost).flatMap(([name, isLost]) => (isLost ? [name] : []))

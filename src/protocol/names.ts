@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { newHex } from '../core/ids.ts'
 
 const LEGAL = /^[A-Za-z0-9_-]+$/
 
@@ -30,6 +31,9 @@ export class NameBook {
     return legal
   }
 }
+
+/** For a call that its vendor gave no id: it must be answerable. */
+export const newCallId = (): string => `call_${newHex(12)}`
 
 /** Vendors refuse e-mail addresses and long values here; a hash still tells one user from another. */
 export const legalUserId = (id: string): string => (id.length <= 64 && LEGAL.test(id) ? id : digest(id))

@@ -14,6 +14,8 @@ export interface View {
   readonly model: string
   readonly createdSeconds: number
   readonly includeUsage: boolean
+  /** How many answers there will be. */
+  readonly choices: number
   readonly showThinking: boolean
   /** For `message_start`, which must name the input before the upstream has counted it. */
   readonly promptEstimate: number

@@ -1,6 +1,7 @@
-import type { JsonObject } from '../core/ask.ts'
+import { isObject, type JsonObject } from '../core/ask.ts'
 import type { Schema } from '../core/turn.ts'
-import { rawJson } from './json.ts'
+import { editMembers } from './json.ts'
+import { rawJson } from './raw-json.ts'
 
 export const ANY_OBJECT = schemaOf({ type: 'object', properties: {} })
 
@@ -9,8 +10,10 @@ export function schemaOf(value: JsonObject): Schema {
 }
 
 /** The schema of a tool's input as servers of both dialects want it: of an object, and saying so. */
-export function inputSchema({ value, text }: Schema): unknown {
-  const isWhole = value.type === 'object' && typeof value.properties === 'object' && value.properties !== null
-  if (isWhole) return rawJson(text)
-  return { ...value, type: 'object', properties: value.properties ?? {} }
+export function inputSchema({ value, text }: Schema): string {
+  const edits = {
+    ...(value.type === 'object' ? {} : { type: '"object"' }),
+    ...(isObject(value.properties) ? {} : { properties: '{}' }),
+  }
+  return rawJson(Object.keys(edits).length === 0 ? text : editMembers(text, edits))
 }

@@ -13,6 +13,8 @@ export interface UpstreamRequest {
 
 /** A whole answer larger than this is no answer. */
 const BODY_BYTES_MAX = 64 * 1024 * 1024
+/** What may stand before an answer that does not say what it is. */
+const BLANK_BYTES_MAX = 64 * 1024
 /** An upstream that keeps a finished answer open longer than this loses its connection. */
 const RELEASE_MS_MAX = 1_000
 /** Enough of an error body to find its message. */
@@ -67,10 +69,13 @@ export class UpstreamReply {
   /** Some servers answer with a whole body although a stream was asked for; some do not say what they send. */
   async isStream(): Promise<boolean> {
     if (this.isNamedStream) return true
+    let blanks = 0
     for (let bytes = await this.read(this.idleMs); bytes; bytes = await this.read(this.idleMs)) {
       this.ahead.push(bytes)
       const [first] = new TextDecoder().decode(bytes).trimStart()
       if (first !== undefined) return first !== '{'
+      blanks += bytes.byteLength
+      if (blanks > BLANK_BYTES_MAX) return true
     }
     return true
   }

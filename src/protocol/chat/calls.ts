@@ -35,9 +35,10 @@ const TEXT: Form = {
   isHeldBack: true,
 }
 
+/** There is room for one call in it; those behind the first are not written. */
 const LEGACY: Form = {
-  start: ({ name }) => ({ function_call: { name, arguments: '' } }),
-  fragment: (_, text) => ({ function_call: { arguments: text } }),
+  start: ({ index, name }) => (index === 0 ? { function_call: { name, arguments: '' } } : undefined),
+  fragment: (index, text) => (index === 0 ? { function_call: { arguments: text } } : undefined),
   whole: ({ name }, made) => ({ name, arguments: made }),
   isHeldBack: false,
 }
@@ -47,7 +48,7 @@ export function formOf(name: string, { legacyCalls, textTools }: View): Form {
   return textTools.has(name) ? TEXT : FUNCTION
 }
 
-/** The members of a whole message that hold its calls. The legacy form has room for one. */
+/** The members of a whole message that hold its calls. */
 export function wholeCalls(calls: readonly (Call & { readonly arguments: string })[], view: View) {
   const written = calls.map(call => formOf(call.name, view).whole(call, call.arguments || '{}'))
   if (written.length === 0) return {}

@@ -1,10 +1,10 @@
 import { type Ask, isObject, type JsonObject } from '../../core/ask.ts'
+import { isEffort } from '../../core/effort.ts'
 import { invalid } from '../../core/failure.ts'
 import type {
   AssistantPart,
   CacheMark,
   ContentPart,
-  Effort,
   OutputFormat,
   TextPart,
   Thinking,
@@ -40,7 +40,7 @@ export function decodeRequest(ask: Ask): Turn {
     toolChoice: decodeToolChoice(body, tools),
     parallelTools: body.parallel_tool_calls !== false && !ask.legacyCalls,
     output: decodeFormat(ask),
-    effort: decodeEffort(body.reasoning_effort),
+    effort: isEffort(body.reasoning_effort) ? body.reasoning_effort : undefined,
     effortField: 'reasoning_effort',
     temperature: asNumber(body.temperature),
     topP: asNumber(body.top_p),
@@ -88,13 +88,14 @@ function decodeMessage(message: JsonObject, at: string, dropped: Set<string>): T
   switch (message.role) {
     case 'system':
     case 'developer':
+      if (markOf(message) || decodeTexts(message).some(({ cache }) => cache)) dropped.add('cache_control')
       return { role: 'system', text: joined(decodeTexts(message)) }
     case 'assistant':
       return { role: 'assistant', parts: marked(message, decodeAssistant(message)) }
     case 'tool':
-      return { role: 'user', parts: [decodeResult(message.tool_call_id as string, message, dropped)] }
+      return { role: 'user', parts: [decodeResult(message.tool_call_id as string, message, { at, dropped })] }
     case 'function':
-      return { role: 'user', parts: [decodeResult(legacyCallId(message.name), message, dropped)] }
+      return { role: 'user', parts: [decodeResult(legacyCallId(message.name), message, { at, dropped })] }
     default:
       return { role: 'user', parts: marked(message, decodeParts(message, at, dropped)) }
   }
@@ -152,7 +153,10 @@ function decodeParts(message: JsonObject, at: string, dropped: Set<string>): Con
 
 function decodeFile(part: JsonObject, param: string): Extract<ContentPart, { type: 'document' }> {
   const file = isObject(part.file) ? part.file : {}
-  return { type: 'document', name: asText(file.filename), url: asText(file.file_data), param }
+  const data = asText(file.file_data)
+  // Some clients leave out what kind of data it is; nearly all files are of one kind.
+  const url = data === undefined || /^\w+:/.test(data) ? data : `data:application/pdf;base64,${data}`
+  return { type: 'document', name: asText(file.filename), url, param }
 }
 
 function decodeAssistant(message: JsonObject): AssistantPart[] {
@@ -186,9 +190,14 @@ function decodeThinking({ reasoning_details: details, reasoning_content: text }:
   return typeof text === 'string' && text !== '' ? [{ type: 'thinking', text }] : []
 }
 
+interface Place {
+  readonly at: string
+  readonly dropped: Set<string>
+}
+
 /** A mark inside a result counts for the result: neither dialect has it deeper. */
-function decodeResult(id: string, message: JsonObject, dropped: Set<string>): ToolResult {
-  const parts = decodeParts(message, '', dropped)
+function decodeResult(id: string, message: JsonObject, { at, dropped }: Place): ToolResult {
+  const parts = decodeParts(message, at, dropped)
   const cache = markOf(message) ?? parts.findLast(part => part.cache)?.cache
   const bare = parts.map(part => ({ ...part, cache: undefined }))
   return { type: 'tool-result', id, parts: bare, isError: message.is_error === true, cache }
@@ -209,7 +218,9 @@ function decodeTools({ body, text }: Ask, dropped: Set<string>): Tool[] {
   })
   const legacySpans = body.functions ? elementSpans(text, 'functions') : []
   const legacy = (Array.isArray(body.functions) ? body.functions : []).flatMap((made, place): Tool[] =>
-    isObject(made) ? [decodeFunction(made, () => rawAt(text, legacySpans[place]?.start ?? 0, 'parameters'))] : [],
+    isObject(made) && typeof made.name === 'string'
+      ? [decodeFunction(made, () => rawAt(text, legacySpans[place]?.start ?? 0, 'parameters'))]
+      : [],
   )
   const allowed = allowedTools(body)
   return [...tools, ...legacy].filter(({ name }) => !allowed || allowed.names.has(name))
@@ -266,10 +277,6 @@ function decodeFormat({ body, text }: Ask): OutputFormat {
   const raw = rawAt(text, root(text), 'response_format', 'json_schema', 'schema') ?? JSON.stringify(schema)
   return { type: 'schema', name: asText(name) ?? 'output', schema: { value: schema, text: raw } }
 }
-
-const EFFORTS: ReadonlySet<unknown> = new Set<Effort>(['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'])
-
-const decodeEffort = (value: unknown): Effort | undefined => (EFFORTS.has(value) ? (value as Effort) : undefined)
 
 /** The dearer and the slower tiers of this dialect have no like in the other. */
 function decodeServiceTier(value: unknown, dropped: Set<string>): Turn['serviceTier'] {

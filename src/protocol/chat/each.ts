@@ -27,3 +27,10 @@ export function eachCall(
   const changed = texts.map((text, place) => (isObject(calls[place]) ? change(text, calls[place]) : text))
   return changed.every((text, place) => text === texts[place]) ? {} : { tool_calls: `[${changed.join(',')}]` }
 }
+
+/** Whether a delta says anything but who speaks. */
+export const isSpeaking = (delta: unknown): boolean =>
+  isObject(delta) &&
+  Object.entries(delta).some(([key, value]) => key !== 'role' && value !== null && value !== '' && !isEmptyList(value))
+
+const isEmptyList = (value: unknown): boolean => Array.isArray(value) && value.length === 0

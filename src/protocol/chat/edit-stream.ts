@@ -1,14 +1,16 @@
 import { isObject, type JsonObject } from '../../core/ask.ts'
 import { Seen } from '../../core/seen.ts'
 import type { FinishReason } from '../../core/turn.ts'
-import { flatText, parseAnswer, truncated } from '../answer.ts'
-import { editMembers, jsonMembers, type MemberEdits, rawJson, rawObject, stringify } from '../json.ts'
+import { flatText, honestReason, parseAnswer, truncated } from '../answer.ts'
+import { editMembers, jsonMembers, type MemberEdits, member, rawObject } from '../json.ts'
 import { JsonOnly } from '../json-mode.ts'
 import type { AnswerStream, Bill, View } from '../protocol.ts'
+import { rawJson, stringify } from '../raw-json.ts'
 import { dataFrame, type Frame } from '../sse.ts'
-import { eachCall, eachChoice } from './each.ts'
+import { eachCall, eachChoice, isSpeaking } from './each.ts'
+import { EndNote } from './end-note.ts'
 import { CallMender } from './mend-calls.ts'
-import { argumentsText, reasoningText } from './response.ts'
+import { saidIn } from './response.ts'
 import { head, isDone } from './stream.ts'
 import { DONE, FINISH_REASONS, readFinishReason, readUsage, writeUsage } from './wire.ts'
 
@@ -18,8 +20,8 @@ interface Choice {
   readonly calls: CallMender
   /** Set where the answer must parse. */
   readonly json: JsonOnly | undefined
+  readonly note: EndNote
   hasRole: boolean
-  reason: FinishReason | undefined
 }
 
 /** A chunk that says that answers are over: all that it speaks of, and those that it ends. */
@@ -45,11 +47,10 @@ class ChatStreamEditor implements AnswerStream {
 
   constructor(view: View) {
     this.view = view
-    this.created = view.createdSeconds
   }
 
   get isComplete(): boolean {
-    return this.choices.size > 0 && this.choices.values().every(({ reason }) => reason !== undefined)
+    return this.choices.size >= this.view.choices && this.choices.values().every(({ note }) => note.isComplete)
   }
 
   push(frame: Frame): string {
@@ -60,20 +61,24 @@ class ChatStreamEditor implements AnswerStream {
       return ''
     }
     const chunk = parseAnswer(frame.data)
-    this.created = chunk.created ?? this.created
+    this.created ??= chunk.created ?? this.view.createdSeconds
     const text = this.passOn(chunk, frame.data)
     if (isObject(chunk.usage)) this.report(chunk.usage, frame.data)
     return text
   }
 
   end(): string {
-    if (!this.done && !this.isComplete) throw truncated()
+    const isEnded = this.choices.size >= this.view.choices && this.choices.values().every(({ note }) => note.reason)
+    if (!this.done && !isEnded) throw truncated()
     this.seen.conclude()
     return ''
   }
 
   shorten(): string {
-    for (const choice of this.choices.values()) choice.reason ??= 'length'
+    for (const [key, { ended }] of this.endings) {
+      if (!ended.every(({ note }) => note.isComplete)) this.endings.delete(key)
+    }
+    for (const { note } of this.choices.values()) note.cut()
     this.seen.reason = 'length'
     return ''
   }
@@ -84,7 +89,7 @@ class ChatStreamEditor implements AnswerStream {
     const isSaid = new Set([...this.endings.values()].flatMap(({ ended }) => ended))
     const unsaid = [...this.choices.values()]
       .filter(choice => !isSaid.has(choice))
-      .map(choice => this.chunk(choice.index, {}, endOf(choice)))
+      .map(choice => this.chunk(choice.index, {}, FINISH_REASONS[endOf(choice)]))
     const endings = [...silent, ...said, ...unsaid].join('')
     if (!this.view.includeUsage) return endings + DONE
     const usage = rawJson(editMembers(this.usage, jsonMembers(writeUsage(bill))))
@@ -101,7 +106,11 @@ class ChatStreamEditor implements AnswerStream {
     const ended = choices.filter((_, place) => readFinishReason(wires[place]?.finish_reason) !== undefined)
     if (ended.length === 0) return dataFrame(text)
     const isBare = !isFirst && wires.every(({ delta }) => !isSpeaking(delta))
-    const bare = eachChoice(text, () => ({ delta: '{}' }))
+    // What was said is not said again: clients would count its tokens twice.
+    const bare = eachChoice(text, raw => ({
+      delta: '{}',
+      ...(isBare || !member(raw, 0, 'logprobs') ? {} : { logprobs: 'null' }),
+    }))
     this.endings.set(choices[0]?.index, { data: bare, choices, ended })
     return isBare ? '' : dataFrame(eachChoice(text, () => ({ finish_reason: 'null' })))
   }
@@ -137,23 +146,19 @@ class ChatStreamEditor implements AnswerStream {
     const known = this.choices.get(index)
     if (known) return known
     const json = this.view.wantsJson ? new JsonOnly() : undefined
-    const choice = { index, calls: new CallMender(), json, hasRole: false, reason: undefined }
+    const choice = { index, calls: new CallMender(), json, note: new EndNote(), hasRole: false }
     this.choices.set(index, choice)
     return choice
   }
 
   private observe({ finish_reason, delta }: JsonObject, choice: Choice): void {
-    choice.reason = readFinishReason(finish_reason) ?? choice.reason
-    this.seen.reason = choice.reason ?? this.seen.reason
-    if (!isObject(delta)) return
-    this.seen.text(flatText(delta.content) + reasoningText(delta))
-    for (const call of fragmentsOf(delta)) {
-      this.seen.text(isObject(call.function) ? argumentsText(call.function.arguments) : '')
-    }
+    choice.note.take(readFinishReason(finish_reason), isSpeaking(delta))
+    this.seen.reason = choice.note.reason ?? this.seen.reason
+    if (isObject(delta)) this.seen.text(saidIn(delta))
   }
 
   private head() {
-    return { ...head(this.view), created: this.created }
+    return { ...head(this.view), created: this.created ?? this.view.createdSeconds }
   }
 
   private identity(chunk: JsonObject): MemberEdits {
@@ -161,7 +166,7 @@ class ChatStreamEditor implements AnswerStream {
     return {
       ...jsonMembers({ id, model }),
       ...(chunk.object === undefined ? jsonMembers({ object }) : {}),
-      ...(chunk.created === undefined ? jsonMembers({ created }) : {}),
+      ...(chunk.created === created ? {} : jsonMembers({ created })),
       usage: this.view.includeUsage ? 'null' : undefined,
     }
   }
@@ -178,9 +183,9 @@ class ChatStreamEditor implements AnswerStream {
   }
 
   /** The contract: the arguments of a call are JSON even where the vendor sends none, and so is an answer in JSON mode. */
-  private fillSilence({ index, calls, json, reason }: Choice): string {
+  private fillSilence({ index, calls, json, note }: Choice): string {
     const empty = calls.silent.map(call => ({ tool_calls: [{ index: call, function: { arguments: '{}' } }] }))
-    const content = json?.rest({ reason, hasCalls: calls.hasCalls })
+    const content = json?.rest({ reason: note.reason, hasCalls: calls.hasCalls })
     return [...empty, ...(content ? [{ content }] : [])].map(delta => this.chunk(index, delta, null)).join('')
   }
 }
@@ -194,26 +199,14 @@ const isRegular = ({ index, delta, finish_reason }: JsonObject, { hasRole, json 
   delta.role === undefined &&
   !Array.isArray(delta.tool_calls)
 
-const fragmentsOf = ({ tool_calls: calls }: JsonObject): readonly JsonObject[] =>
-  Array.isArray(calls) ? calls.filter(isObject) : []
-
-/** Whether a delta says anything but who speaks. */
-const isSpeaking = (delta: unknown): boolean =>
-  isObject(delta) &&
-  Object.entries(delta).some(([key, value]) => key !== 'role' && value !== null && value !== '' && !isEmptyList(value))
-
-const isEmptyList = (value: unknown): boolean => Array.isArray(value) && value.length === 0
-
-/** The contract: a call is a `tool_calls` ending, whatever the vendor says. */
-const endOf = ({ calls, reason = 'stop' }: Choice): string =>
-  FINISH_REASONS[calls.hasCalls && reason === 'stop' ? 'tool-calls' : reason]
+const endOf = ({ calls, note }: Choice): FinishReason => honestReason(note.reason ?? 'stop', calls.hasCalls)
 
 /** The upstream's own word on the end where it is true; its unknown words are its own. */
 function honest({ data, choices }: Ending): string {
   return eachChoice(data, (_, place) => {
     const choice = choices[place]
-    const isFalse = choice?.reason === 'stop' && choice.calls.hasCalls
-    return choice && isFalse ? { finish_reason: JSON.stringify(endOf(choice)) } : {}
+    const isFalse = choice && endOf(choice) !== (choice.note.reason ?? 'stop')
+    return isFalse ? jsonMembers({ finish_reason: FINISH_REASONS[endOf(choice)] }) : {}
   })
 }
 

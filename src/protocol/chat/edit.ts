@@ -1,14 +1,14 @@
 import { type Ask, isObject, type JsonObject } from '../../core/ask.ts'
 import { Seen } from '../../core/seen.ts'
-import { flatText, parseAnswer } from '../answer.ts'
+import { flatText, honestReason, parseAnswer } from '../answer.ts'
 import { editMembers, editMessages, jsonMembers, type MemberEdits, rawAt, rawObject, rawText, root } from '../json.ts'
-import { documentOr } from '../json-mode.ts'
+import { JsonOnly } from '../json-mode.ts'
 import type { Answer, EditedRequest, Target, View } from '../protocol.ts'
 import { withhold } from '../withhold.ts'
 import { eachCall, eachChoice } from './each.ts'
 import { mendWholeCall } from './mend-calls.ts'
 import { repairRequest } from './repair.ts'
-import { firstChoice, reasoningText, toolCalls } from './response.ts'
+import { firstChoice, saidIn } from './response.ts'
 import { FINISH_REASONS, readFinishReason, readUsage, writeUsage } from './wire.ts'
 
 /** Like pairs: what the other side wrote, with the named edits and nothing else. */
@@ -66,7 +66,11 @@ export function editBody(text: string, view: View): Answer {
   seen.reason = reason
   const usage = readUsage(body.usage)
   if (usage) seen.count(usage, true)
-  if (!usage?.output) for (const said of (body.choices as unknown[]).map(saidIn)) seen.text(said)
+  if (!usage?.output) {
+    for (const choice of body.choices as unknown[]) {
+      if (isObject(choice) && isObject(choice.message)) seen.text(saidIn(choice.message))
+    }
+  }
   return {
     seen,
     render: bill =>
@@ -78,14 +82,6 @@ export function editBody(text: string, view: View): Answer {
   }
 }
 
-/** All that a choice says, for the count where the upstream has none. */
-function saidIn(choice: unknown): string {
-  if (!isObject(choice) || !isObject(choice.message)) return ''
-  const { message } = choice
-  const made = toolCalls(message).map(call => call.arguments)
-  return [reasoningText(message), flatText(message.content), ...made].join('')
-}
-
 /** The contract: a call is a `tool_calls` ending, and its arguments are JSON, whatever the vendor says. */
 function mendBody(text: string, choices: readonly unknown[], view: View): string {
   return eachChoice(text, (raw, place) => {
@@ -94,14 +90,14 @@ function mendBody(text: string, choices: readonly unknown[], view: View): string
     const message = rawObject(raw, 'message')
     const hasCalls = Array.isArray(choice.message.tool_calls) && choice.message.tool_calls.length > 0
     const reason = readFinishReason(choice.finish_reason)
-    const isHonest = reason !== undefined && !(reason === 'stop' && hasCalls)
+    const honest = honestReason(reason ?? 'stop', hasCalls)
     const edits = {
       ...eachCall(message, choice.message, mendWholeCall),
       ...(view.wantsJson ? jsonContent(choice, hasCalls) : {}),
     }
     return {
       ...(Object.keys(edits).length === 0 ? {} : { message: editMembers(message, edits) }),
-      ...(isHonest ? {} : jsonMembers({ finish_reason: FINISH_REASONS[hasCalls ? 'tool-calls' : 'stop'] })),
+      ...(reason === honest ? {} : jsonMembers({ finish_reason: FINISH_REASONS[honest] })),
     }
   })
 }
@@ -109,6 +105,7 @@ function mendBody(text: string, choices: readonly unknown[], view: View): string
 /** The contract: in JSON mode the content parses, whatever the vendor puts around it. */
 function jsonContent({ message, finish_reason }: JsonObject, hasCalls: boolean): MemberEdits {
   const content = isObject(message) ? flatText(message.content) : ''
-  const json = content === '' ? '' : documentOr(content, { reason: readFinishReason(finish_reason), hasCalls })
+  const only = new JsonOnly()
+  const json = only.accept(content) + only.rest({ reason: readFinishReason(finish_reason), hasCalls })
   return json === content.trim() ? {} : { content: JSON.stringify(json) }
 }

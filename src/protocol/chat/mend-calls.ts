@@ -1,81 +1,60 @@
 import { isObject, type JsonObject } from '../../core/ask.ts'
-import { newHex } from '../../core/ids.ts'
-import { asText } from '../fields.ts'
-import { editMembers, JsonProgress, jsonMembers, type MemberEdits, rawObject } from '../json.ts'
-import { findCall } from './fragments.ts'
+import { editMembers, jsonMembers, type MemberEdits, rawObject } from '../json.ts'
+import { JsonProgress } from '../json-progress.ts'
+import { newCallId } from '../names.ts'
+import { CallList, type StreamedCall, type Taken } from './call-list.ts'
 import { argumentsText } from './response.ts'
-
-interface Call {
-  /** As the vendor numbers it. */
-  readonly index: unknown
-  /** As clients want it: from 0, without gaps. */
-  readonly place: number
-  id: string
-  hasName: boolean
-  hasArguments: boolean
-  readonly progress: JsonProgress
-}
 
 /**
  * The calls of one streamed answer, as vendors send them and as the official clients need them: numbered from 0, with an
  * id, a type and a name once, and arguments that are one JSON document. What is as it should be keeps its text.
  */
 export class CallMender {
-  private readonly calls: Call[] = []
+  private readonly list = new CallList()
+  private readonly named = new Set<StreamedCall>()
+  private readonly argued = new Set<StreamedCall>()
 
   get hasCalls(): boolean {
-    return this.calls.length > 0
+    return this.list.calls.length > 0
   }
 
   /** Calls that no argument has come for. */
   get silent(): readonly number[] {
-    return this.calls.filter(({ hasArguments }) => !hasArguments).map(({ place }) => place)
+    return this.list.calls.filter(call => !this.argued.has(call)).map(({ place }) => place)
   }
 
   /** The fragment's own text, or the same with what clients need. */
   mend(raw: string, fragment: JsonObject): string {
-    // Tools that take text have no JSON to look after.
-    if (isObject(fragment.custom)) return raw
-    const made = isObject(fragment.function) ? fragment.function : {}
-    const [id, name] = [asText(fragment.id) ?? '', asText(made.name) ?? '']
-    const known = findCall(this.calls, { index: fragment.index, id, name })
-    const call = known ?? this.begin(fragment.index, id)
+    const taken = this.list.take(fragment)
+    const { call, isFirst } = taken
     const edits = {
       ...(fragment.index === call.place ? {} : { index: String(call.place) }),
-      ...(known ? repeated(fragment) : begun(fragment, call)),
-      ...this.functionEdits(raw, fragment, call),
+      ...(isFirst ? begun(fragment) : repeated(fragment)),
+      ...this.madeEdits(raw, fragment, taken),
     }
-    call.hasName ||= name !== ''
+    if (call.name !== '') this.named.add(call)
     return Object.keys(edits).length === 0 ? raw : editMembers(raw, edits)
   }
 
-  private begin(index: unknown, id: string): Call {
-    const call = {
-      ...{ index, place: this.calls.length, id: id || newCallId() },
-      ...{ hasName: false, hasArguments: false, progress: new JsonProgress() },
-    }
-    this.calls.push(call)
-    return call
-  }
-
-  private functionEdits(raw: string, { function: made }: JsonObject, call: Call): MemberEdits {
+  private madeEdits(raw: string, fragment: JsonObject, { call, added }: Taken): MemberEdits {
+    const form = isObject(fragment.custom) ? 'custom' : 'function'
+    const made = fragment[form]
     if (!isObject(made)) return { function: '{"arguments":""}' }
-    const given = argumentsText(made.arguments)
-    const accepted = call.progress.accept(given)
-    call.hasArguments ||= accepted !== ''
-    const isText = typeof made.arguments === 'string'
+    // Tools that take text have no JSON to look after.
+    if (form === 'custom' || added !== '') this.argued.add(call)
     const edits = {
-      ...(isText && accepted === given ? {} : { arguments: JSON.stringify(accepted) }),
+      ...(form === 'custom' || made.arguments === added ? {} : jsonMembers({ arguments: added })),
       // One official client would write a name that comes again behind the first.
-      ...(call.hasName && made.name !== undefined ? { name: undefined } : {}),
+      ...(this.named.has(call) && made.name !== undefined ? { name: undefined } : {}),
     }
-    return Object.keys(edits).length === 0 ? {} : { function: editMembers(rawObject(raw, 'function'), edits) }
+    return Object.keys(edits).length === 0 ? {} : { [form]: editMembers(rawObject(raw, form), edits) }
   }
 }
 
-const begun = ({ id, type }: JsonObject, call: Call): MemberEdits => ({
-  ...(id === call.id ? {} : { id: JSON.stringify(call.id) }),
-  ...(typeof type === 'string' && type !== '' ? {} : { type: '"function"' }),
+/** An id that comes later would change the call's name for clients that have seen it begin. */
+const begun = ({ id, type, custom }: JsonObject): MemberEdits => ({
+  ...(typeof id === 'string' && id !== '' ? {} : jsonMembers({ id: newCallId() })),
+  ...(typeof type === 'string' && type !== '' ? {} : jsonMembers({ type: isObject(custom) ? 'custom' : 'function' })),
 })
 
 const repeated = ({ id, type }: JsonObject): MemberEdits => ({
@@ -87,16 +66,13 @@ const repeated = ({ id, type }: JsonObject): MemberEdits => ({
 export function mendWholeCall(raw: string, { id, type, function: made }: JsonObject): string {
   if (!isObject(made)) return raw
   const given = argumentsText(made.arguments)
-  const accepted = new JsonProgress().accept(given)
-  const isJson = typeof made.arguments === 'string' && accepted !== '' && accepted === given
+  const accepted = new JsonProgress().accept(given) || '{}'
   const edits = {
-    ...(typeof id === 'string' && id !== '' ? {} : { id: JSON.stringify(newCallId()) }),
-    ...(type === undefined ? { type: '"function"' } : {}),
-    ...(isJson
+    ...(typeof id === 'string' && id !== '' ? {} : jsonMembers({ id: newCallId() })),
+    ...(type === undefined ? jsonMembers({ type: 'function' }) : {}),
+    ...(made.arguments === accepted
       ? {}
-      : { function: editMembers(rawObject(raw, 'function'), jsonMembers({ arguments: accepted || '{}' })) }),
+      : { function: editMembers(rawObject(raw, 'function'), jsonMembers({ arguments: accepted })) }),
   }
   return Object.keys(edits).length === 0 ? raw : editMembers(raw, edits)
 }
-
-const newCallId = (): string => `call_${newHex(12)}`

@@ -1,17 +1,18 @@
 import type { Ask, JsonObject } from '../../core/ask.ts'
 import { flatText } from '../answer.ts'
-import { type Exchange, findBreaks } from '../breaks.ts'
+import { type Exchange, inspect } from '../breaks.ts'
 import { MISSING_RESULT, orphanText } from '../history.ts'
 import { editMessages, rawText } from '../json.ts'
 
 /** The caller's text, with results made up for calls that have none, and results that answer nothing made plain words. */
 export function repairRequest({ body, text }: Pick<Ask, 'body' | 'text'>): string {
   const messages = body.messages as readonly JsonObject[]
-  const breaks = findBreaks(messages.map(exchangeOf))
-  if (!breaks) return text
+  const { ids, unanswered } = inspect(messages.map(exchangeOf), id => id)
+  const isOrphan = (place: number) => ids[place]?.results.includes(undefined) === true
+  if (unanswered.size === 0 && !messages.some((_, place) => isOrphan(place))) return text
   return editMessages(text, (place, span) => {
-    const own = breaks.orphans.has(place) ? orphan(messages[place] ?? {}) : rawText(text, span)
-    return [own, ...(breaks.unanswered.get(place) ?? []).map(missing)].join(',')
+    const own = isOrphan(place) ? orphan(messages[place] ?? {}) : rawText(text, span)
+    return [own, ...(unanswered.get(place) ?? []).map(missing)].join(',')
   })
 }
 

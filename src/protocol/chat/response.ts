@@ -2,9 +2,10 @@ import { isObject, type JsonObject } from '../../core/ask.ts'
 import { Seen } from '../../core/seen.ts'
 import type { TurnEvent } from '../../core/turn.ts'
 import { AnswerWriter, flatText, malformed, parseAnswer, piecesOf } from '../answer.ts'
-import { JsonProgress } from '../json.ts'
+import { JsonProgress } from '../json-progress.ts'
 import type { Answer, View } from '../protocol.ts'
 import { type Call, finishReason, wholeCalls } from './calls.ts'
+import { wrapText } from './text-tools.ts'
 import { readFinishReason, readUsage, writeUsage } from './wire.ts'
 
 // ── dialect -> vocabulary ───────────────────────────────────────────────────────────────────────────────────────────
@@ -38,15 +39,28 @@ export function decodeBody(text: string): readonly TurnEvent[] {
 export const reasoningText = ({ reasoning_content, reasoning }: JsonObject): string =>
   flatText(reasoning_content) || flatText(reasoning)
 
+const customCall = ({ name, input }: JsonObject) => ({
+  name: String(name ?? ''),
+  arguments: wrapText(typeof input === 'string' ? input : ''),
+})
+
 export function toolCalls(message: JsonObject): { id: string; name: string; arguments: string }[] {
   const listed: unknown[] = Array.isArray(message.tool_calls) ? message.tool_calls : []
   const legacy = isObject(message.function_call) ? [{ function: message.function_call }] : []
   return [...listed, ...legacy].flatMap(call => {
-    if (!isObject(call) || !isObject(call.function)) return []
-    const { name, arguments: made } = call.function
+    if (!isObject(call)) return []
     const id = typeof call.id === 'string' ? call.id : ''
+    if (isObject(call.custom)) return [{ id, ...customCall(call.custom) }]
+    if (!isObject(call.function)) return []
+    const { name, arguments: made } = call.function
     return [{ id, name: String(name ?? ''), arguments: argumentsText(made) }]
   })
+}
+
+/** All that a message or a delta says, for the count where the upstream has none. */
+export function saidIn(message: JsonObject): string {
+  const made = toolCalls(message).map(call => call.arguments)
+  return [reasoningText(message), flatText(message.content), flatText(message.refusal), ...made].join('')
 }
 
 /** Some vendors send the arguments as an object where the dialect has JSON text. */

@@ -2,12 +2,13 @@ import { isObject, type JsonObject } from '../../core/ask.ts'
 import type { Block, FinishReason, TurnEvent } from '../../core/turn.ts'
 import type { Usage } from '../../core/usage.ts'
 import { AnswerWriter, type Piece, parseAnswer, piecesOf, truncated } from '../answer.ts'
-import { JsonProgress } from '../json.ts'
 import type { Bill, StreamDecoder, StreamEncoder, View } from '../protocol.ts'
 import { dataFrame, type Frame } from '../sse.ts'
+import { CallList, type StreamedCall } from './call-list.ts'
 import { type Form, finishReason, formOf } from './calls.ts'
-import { findCall } from './fragments.ts'
-import { argumentsText, reasoningText } from './response.ts'
+import { isSpeaking } from './each.ts'
+import { EndNote } from './end-note.ts'
+import { reasoningText } from './response.ts'
 import { DONE, readFinishReason, readUsage, writeUsage } from './wire.ts'
 
 export const isDone = (frame: Frame): boolean => frame.data.trim() === '[DONE]'
@@ -19,17 +20,8 @@ function firstChoice({ choices }: JsonObject): JsonObject | undefined {
   return Array.isArray(choices) ? choices.find(choice => isObject(choice) && (choice.index ?? 0) === 0) : undefined
 }
 
-/** One tool call as its fragments arrive, in whatever order the vendor interleaves them. */
-interface Call {
-  readonly index: unknown
-  id: string
-  name: string
-  waiting: string
-  readonly progress: JsonProgress
-}
-
 /** A call begins with its name and its id; one that is complete without an id will not get one any more. */
-const isReady = ({ id, name, progress }: Call): boolean => name !== '' && (id !== '' || progress.complete)
+const isReady = ({ id, name, progress }: StreamedCall): boolean => name !== '' && (id !== '' || progress.complete)
 
 /**
  * Finish reason and usage are notes, not ends: they ride on content, come early, or repeat. The end is `[DONE]`, or the
@@ -39,19 +31,23 @@ const isReady = ({ id, name, progress }: Call): boolean => name !== '' && (id !=
 class ChatStreamDecoder implements StreamDecoder {
   done = false
   private readonly answer = new AnswerWriter()
-  private readonly calls: Call[] = []
+  private readonly list = new CallList()
+  /** What a call's arguments have gained since they were written last. */
+  private readonly waiting = new Map<StreamedCall, string>()
   private readonly held: Piece[] = []
-  private active: Call | undefined
+  private active: StreamedCall | undefined
   private opened = 0
   private begun = false
-  private reason: FinishReason | undefined
+  private readonly note = new EndNote()
   private refused = false
   private stopSequence: string | undefined
   usage: Usage | undefined
   isReported = false
+  /** Nothing has come since the upstream counted. */
+  private isCurrent = false
 
   get isComplete(): boolean {
-    return this.reason !== undefined
+    return this.note.isComplete
   }
 
   push(frame: Frame): readonly TurnEvent[] {
@@ -60,16 +56,18 @@ class ChatStreamDecoder implements StreamDecoder {
       return this.finish()
     }
     const chunk = parseAnswer(frame.data)
-    this.usage = readUsage(chunk.usage) ?? this.usage
+    const counted = readUsage(chunk.usage)
+    this.usage = counted ?? this.usage
     const choice = firstChoice(chunk)
     if (choice) this.choice(choice)
-    this.isReported ||= this.isComplete && isObject(chunk.usage) && this.usage !== undefined
+    this.isCurrent = counted !== undefined || (this.isCurrent && !isSpeaking(choice?.delta))
+    this.isReported ||= this.isComplete && counted !== undefined
     return this.answer.drain()
   }
 
   end(): readonly TurnEvent[] {
     if (this.done) return []
-    if (this.reason === undefined) throw truncated()
+    if (this.note.reason === undefined) throw truncated()
     return this.finish()
   }
 
@@ -77,7 +75,7 @@ class ChatStreamDecoder implements StreamDecoder {
     this.begun = true
     this.answer.start(this.usage)
     if (isObject(choice.delta)) this.delta(choice.delta)
-    this.reason = readFinishReason(choice.finish_reason) ?? this.reason
+    this.note.take(readFinishReason(choice.finish_reason), isSpeaking(choice.delta))
     if (typeof choice.stop_reason === 'string') this.stopSequence = choice.stop_reason
   }
 
@@ -100,21 +98,9 @@ class ChatStreamDecoder implements StreamDecoder {
 
   private fragment(fragment: unknown): void {
     if (!isObject(fragment)) return
-    const made = isObject(fragment.function) ? fragment.function : {}
-    const id = typeof fragment.id === 'string' ? fragment.id : ''
-    const name = typeof made.name === 'string' ? made.name : ''
-    const call = findCall(this.calls, { index: fragment.index, id, name }) ?? this.begin(fragment.index)
-    // The first id and name win: some vendors repeat them on every fragment.
-    call.id ||= id
-    call.name ||= name
-    call.waiting += call.progress.accept(argumentsText(made.arguments))
+    const { call, added } = this.list.take(fragment)
+    this.waiting.set(call, (this.waiting.get(call) ?? '') + added)
     this.pump()
-  }
-
-  private begin(index: unknown): Call {
-    const call = { index, id: '', name: '', waiting: '', progress: new JsonProgress() }
-    this.calls.push(call)
-    return call
   }
 
   private pump(): void {
@@ -125,21 +111,21 @@ class ChatStreamDecoder implements StreamDecoder {
         this.active = undefined
         this.sayHeld()
       }
-      const next = this.calls[this.opened]
+      const next = this.list.calls[this.opened]
       if (!next || !isReady(next)) return
       this.open(next)
     }
   }
 
-  private open(call: Call): void {
+  private open(call: StreamedCall): void {
     this.opened++
     this.active = call
     this.answer.call(call.id, call.name)
   }
 
-  private flush(call: Call): void {
-    this.answer.delta(call.waiting)
-    call.waiting = ''
+  private flush(call: StreamedCall): void {
+    this.answer.delta(this.waiting.get(call) ?? '')
+    this.waiting.delete(call)
   }
 
   private sayHeld(): void {
@@ -150,13 +136,13 @@ class ChatStreamDecoder implements StreamDecoder {
   private finish(): readonly TurnEvent[] {
     this.done = true
     if (this.active) this.flush(this.active)
-    while (this.opened < this.calls.length) {
-      const call = this.calls[this.opened] as Call
+    for (const call of this.list.calls.slice(this.opened)) {
       this.open(call)
       this.flush(call)
     }
     this.sayHeld()
-    this.answer.finish(this.refused ? 'refusal' : (this.reason ?? 'stop'), this.usage, this.stopSequence)
+    const reason = this.refused ? 'refusal' : (this.note.reason ?? 'stop')
+    this.answer.finish(reason, this.isCurrent ? this.usage : undefined, this.stopSequence)
     return this.answer.drain()
   }
 }
@@ -269,6 +255,7 @@ class ChatStreamEncoder implements StreamEncoder {
   }
 
   private chunk(delta: unknown, reason: string | null = null): string {
+    if (delta === undefined) return ''
     return dataFrame(
       `${this.before}${JSON.stringify(delta)},"logprobs":null,"finish_reason":${JSON.stringify(reason)}${this.after}`,
     )

@@ -1,5 +1,12 @@
 import { isObject, type JsonObject } from '../../core/ask.ts'
 import { asText } from '../fields.ts'
+import { legalName } from '../names.ts'
+
+/** Neither an empty message nor an empty text is legal in this dialect. */
+export const PLACEHOLDER = '.'
+
+/** Ids of calls may be of any length here; only their letters are checked. */
+export const legalId = (id: string): string => legalName(id, Number.POSITIVE_INFINITY)
 
 /** The blocks of a message, or of a result, whose content may be a plain string. */
 export function blocksOf({ content }: JsonObject): JsonObject[] {

@@ -1,9 +1,9 @@
 import { type Ask, isObject, type JsonObject } from '../../core/ask.ts'
+import { type Effort, isEffort } from '../../core/effort.ts'
 import type {
   AssistantPart,
   CacheMark,
   ContentPart,
-  Effort,
   OutputFormat,
   TextPart,
   Tool,
@@ -63,7 +63,10 @@ function decodeSystem(system: unknown): TextPart[] {
 function decodeMessages({ body, text }: Ask, dropped: Set<string>): TurnMessage[] {
   const spans = elementSpans(text, 'messages')
   return (body.messages as JsonObject[]).map((message, place): TurnMessage => {
-    if (message.role === 'system') return { role: 'system', text: systemText(message) }
+    if (message.role === 'system') {
+      if (blocksOf(message).some(markOf)) dropped.add('cache_control')
+      return { role: 'system', text: systemText(message) }
+    }
     if (message.role === 'user') return { role: 'user', parts: decodeUser(message, `messages[${place}]`, dropped) }
     const inputs = () => rawInputs(text, spans[place]?.start ?? 0)
     return { role: 'assistant', parts: decodeAssistant(message, inputs, dropped) }
@@ -131,7 +134,8 @@ function decodeAssistant(
     switch (block.type) {
       case 'tool_use': {
         const { id, name } = block as { id: string; name: string }
-        return [{ type: 'tool-call', id, name, arguments: raw[place] ?? '{}', cache }]
+        const made = isObject(block.input) ? raw[place] : undefined
+        return [{ type: 'tool-call', id, name, arguments: made ?? '{}', cache }]
       }
       case 'text': {
         const text = blockText(block)
@@ -205,12 +209,10 @@ function decodeFormat({ body, text }: Ask): OutputFormat {
   return { type: 'schema', name: 'output', schema: { value: format.schema, text: raw } }
 }
 
-const EFFORTS: ReadonlySet<unknown> = new Set<Effort>(['low', 'medium', 'high', 'xhigh', 'max'])
-
 /** A word on effort holds, whatever `thinking` says: the two are independent. */
 function decodeEffort({ thinking, output_config: config }: JsonObject): Effort | undefined {
   const asked = isObject(config) ? config.effort : undefined
-  if (EFFORTS.has(asked)) return asked as Effort
+  if (isEffort(asked)) return asked
   if (!isObject(thinking)) return undefined
   if (thinking.type === 'disabled') return 'none'
   if (thinking.type !== 'enabled' || typeof thinking.budget_tokens !== 'number') return undefined

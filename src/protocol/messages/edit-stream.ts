@@ -1,12 +1,12 @@
 import { isObject, type JsonObject } from '../../core/ask.ts'
 import { Seen } from '../../core/seen.ts'
-import { malformed, truncated } from '../answer.ts'
+import { honestReason, malformed, PARTS_MAX, truncated } from '../answer.ts'
 import { editMembers, jsonMembers, rawObject } from '../json.ts'
 import type { AnswerStream, Bill, View } from '../protocol.ts'
 import { type Frame, namedFrame } from '../sse.ts'
 import { isThinking } from './content.ts'
 import { parseEvent, part, STOP, write } from './stream.ts'
-import { readStopReason, readUsage, STOP_REASONS, writeUsage } from './wire.ts'
+import { hasOutputCount, readStopReason, readUsage, STOP_REASONS, writeUsage } from './wire.ts'
 
 /** What every message begins with, for upstreams that leave some of it out. */
 const EMPTY_MESSAGE = { type: 'message', role: 'assistant', content: [], stop_reason: null, stop_sequence: null }
@@ -60,6 +60,7 @@ class MessagesStreamEditor implements AnswerStream {
         this.finish(payload, data)
         return this.begin()
       case 'message_stop':
+        if (!this.isStarted && !this.isComplete) throw truncated()
         this.done = true
         this.seen.conclude()
         return ''
@@ -76,28 +77,33 @@ class MessagesStreamEditor implements AnswerStream {
 
   shorten(): string {
     this.seen.reason = 'length'
+    return this.begin()
+  }
+
+  close(bill: Bill): string {
+    const stops = this.stopOpenBlocks()
+    const empty = this.shownBlocks === 0 ? EMPTY_BLOCK : ''
+    const usage = editMembers(rawObject(this.ending, 'usage'), jsonMembers(writeUsage(bill)))
+    const edits = { type: '"message_delta"', delta: this.endingDelta(), usage }
+    return stops + empty + namedFrame('message_delta', editMembers(this.ending, edits)) + STOP
+  }
+
+  /** A block that nobody has closed is lost to some clients. */
+  private stopOpenBlocks(): string {
     const ends = [...this.openBlocks].map(index => {
       const data = JSON.stringify({ type: 'content_block_stop', index })
       return this.block('content_block_stop', { index }, data)
     })
-    return this.begin() + ends.join('')
-  }
-
-  close(bill: Bill): string {
-    const empty = this.shownBlocks === 0 ? EMPTY_BLOCK : ''
-    const usage = editMembers(rawObject(this.ending, 'usage'), jsonMembers(writeUsage(bill)))
-    const edits = { type: '"message_delta"', delta: this.endingDelta(), usage }
-    return empty + namedFrame('message_delta', editMembers(this.ending, edits)) + STOP
+    return ends.join('')
   }
 
   /** The contract: a call is a `tool_use` ending, whatever the vendor says. */
   private endingDelta(): string {
     const delta = part(JSON.parse(this.ending), 'delta')
-    const { reason = 'stop' } = this.seen
-    const isFalse = this.hasCalls && reason === 'stop'
-    const isHonest = readStopReason(delta.stop_reason) !== undefined && !isFalse
+    const honest = honestReason(this.seen.reason ?? 'stop', this.hasCalls)
+    const isHonest = readStopReason(delta.stop_reason) === honest
     return editMembers(rawObject(this.ending, 'delta'), {
-      ...(isHonest ? {} : jsonMembers({ stop_reason: STOP_REASONS[isFalse ? 'tool-calls' : reason] })),
+      ...(isHonest ? {} : jsonMembers({ stop_reason: STOP_REASONS[honest] })),
       ...(delta.stop_sequence === undefined ? jsonMembers({ stop_sequence: null }) : {}),
     })
   }
@@ -123,6 +129,7 @@ class MessagesStreamEditor implements AnswerStream {
   }
 
   private open({ index, content_block }: JsonObject): void {
+    if (this.hidden.size + this.shownBlocks === PARTS_MAX) throw malformed()
     this.openBlocks.add(index)
     if (!this.view.showThinking && isThinking(content_block)) this.hidden.add(Number(index))
     else this.shownBlocks++
@@ -146,7 +153,8 @@ class MessagesStreamEditor implements AnswerStream {
     this.ending = data
     this.seen.reason = readStopReason(part(payload, 'delta').stop_reason) ?? this.seen.reason
     const usage = readUsage(payload.usage, this.seen.usage)
-    if (isObject(payload.usage) && usage) this.seen.count(usage, this.isComplete)
+    if (usage && hasOutputCount(payload.usage)) this.seen.count(usage, this.isComplete)
+    else this.seen.usage = usage
   }
 }
 

@@ -1,6 +1,6 @@
 import type { Ask, JsonObject } from '../../core/ask.ts'
 import { Seen } from '../../core/seen.ts'
-import { parseAnswer } from '../answer.ts'
+import { honestReason, parseAnswer } from '../answer.ts'
 import { editMembers, jsonMembers, rawObject, rawText } from '../json.ts'
 import type { Answer, EditedRequest, Target, View } from '../protocol.ts'
 import { withhold } from '../withhold.ts'
@@ -41,8 +41,9 @@ export function editBody(text: string, view: View): Answer {
   const shown = content.length > 0 && content.every(isShown) ? {} : { content: onlyShown(text, content, isShown) }
   // The contract: a call is a `tool_use` ending, whatever the vendor says.
   const hasCalls = content.some(({ type }) => type === 'tool_use')
-  const isHonest = typeof body.stop_reason === 'string' && !(seen.reason === 'stop' && hasCalls)
-  const ending = isHonest ? {} : jsonMembers({ stop_reason: STOP_REASONS[hasCalls ? 'tool-calls' : 'stop'] })
+  const honest = honestReason(seen.reason, hasCalls)
+  const isHonest = readStopReason(body.stop_reason) === honest
+  const ending = isHonest ? {} : jsonMembers({ stop_reason: STOP_REASONS[honest] })
   return {
     seen,
     render: bill =>

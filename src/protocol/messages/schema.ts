@@ -1,6 +1,6 @@
 import { isObject, type JsonObject } from '../../core/ask.ts'
 import type { Schema } from '../../core/turn.ts'
-import { rawJson, stringify } from '../json.ts'
+import { rawJson, stringify } from '../raw-json.ts'
 
 /**
  * JSON schemas as this dialect's structured output takes them: it refuses keywords that it cannot enforce, so those
@@ -35,7 +35,7 @@ function sanitize(schema: unknown, depth: number): unknown {
   const told: string[] = []
   for (const [key, value] of Object.entries(schema)) {
     const [name, passed] = sanitizeKeyword(key, value, depth)
-    if (name !== undefined) kept[name] = passed
+    if (name !== undefined) keep(kept, name, passed)
     else if (key !== 'additionalProperties' && !key.startsWith('$')) told.push(`${key}: ${stringify(value)}`)
   }
   if (describesObject(schema)) kept.additionalProperties = false
@@ -44,6 +44,16 @@ function sanitize(schema: unknown, depth: number): unknown {
     kept.description = `${said}{${told.join(', ')}}`
   }
   return kept
+}
+
+/** Two keywords may pass under one name: of alternatives both must hold, of definitions both are there. */
+function keep(kept: Record<string, unknown>, name: string, value: unknown): void {
+  const before = kept[name]
+  if (before === undefined) kept[name] = value
+  else if (name === 'anyOf') {
+    delete kept.anyOf
+    kept.allOf = [...(Array.isArray(kept.allOf) ? kept.allOf : []), { anyOf: before }, { anyOf: value }]
+  } else if (isObject(before) && isObject(value)) kept[name] = { ...before, ...value }
 }
 
 /** The keyword under which a value passes, and the value; no name where it cannot pass. */

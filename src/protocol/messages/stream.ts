@@ -1,13 +1,15 @@
 import { isObject, type JsonObject } from '../../core/ask.ts'
 import type { Block, FinishReason, TurnEvent } from '../../core/turn.ts'
 import type { Usage } from '../../core/usage.ts'
-import { AnswerWriter, parseAnswer, reportedError, truncated } from '../answer.ts'
+import { AnswerWriter, malformed, PARTS_MAX, parseAnswer, reportedError, truncated } from '../answer.ts'
 import { rawAt, root } from '../json.ts'
 import { legalName } from '../names.ts'
 import type { Bill, DecodeOptions, StreamDecoder, StreamEncoder, View } from '../protocol.ts'
+import { stringify } from '../raw-json.ts'
 import { type Frame, namedFrame } from '../sse.ts'
 import { TOOL_ID_LENGTH_MAX } from './response.ts'
-import { readStopReason, readUsage, STOP_REASONS, writeUsage } from './wire.ts'
+import { toolInput } from './tool-input.ts'
+import { hasOutputCount, readStopReason, readUsage, STOP_REASONS, writeUsage } from './wire.ts'
 
 export const STOP = namedFrame('message_stop', '{"type":"message_stop"}')
 
@@ -57,6 +59,7 @@ class MessagesStreamDecoder implements StreamDecoder {
   private readonly answer = new AnswerWriter()
   private readonly blocks: OpenBlock[] = []
   private current = 0
+  private isBegun = false
   private calls = 0
   private readonly callsMayOverlap: boolean
   private reason: FinishReason | undefined
@@ -87,12 +90,14 @@ class MessagesStreamDecoder implements StreamDecoder {
   }
 
   private event({ type, payload }: Event, frame: Frame): void {
+    this.isBegun ||= type === 'message_start' || type === 'content_block_start' || type === 'message_delta'
     switch (type) {
       case 'message_start':
         this.usage = readUsage(part(payload, 'message').usage, this.usage)
         this.answer.start(this.usage)
         break
       case 'content_block_start':
+        if (this.blocks.length === PARTS_MAX) throw malformed()
         this.blocks.push(openBlock(payload, frame))
         this.pump()
         break
@@ -109,6 +114,7 @@ class MessagesStreamDecoder implements StreamDecoder {
         this.note(payload)
         break
       case 'message_stop':
+        if (!this.isBegun) throw truncated()
         this.finish()
         break
     }
@@ -131,7 +137,7 @@ class MessagesStreamDecoder implements StreamDecoder {
 
   private note(payload: JsonObject): void {
     this.usage = readUsage(payload.usage, this.usage)
-    this.reported ||= isObject(payload.usage)
+    this.reported ||= hasOutputCount(payload.usage)
     const { stop_reason: reason, stop_sequence: sequence } = part(payload, 'delta')
     this.reason = readStopReason(reason) ?? this.reason
     if (typeof sequence === 'string') this.stopSequence = sequence
@@ -229,7 +235,8 @@ class MessagesStreamEncoder implements StreamEncoder {
   private open: Block['type'] = 'text'
   private index = 0
   private isHidden = false
-  private wroteInput = false
+  private hasInput = false
+  private heldInput = ''
   private reason: FinishReason = 'stop'
   private stopSequence: string | undefined
 
@@ -277,7 +284,8 @@ class MessagesStreamEncoder implements StreamEncoder {
 
   private openBlock(block: Block): string {
     this.open = block.type
-    this.wroteInput = false
+    this.hasInput = false
+    this.heldInput = ''
     this.isHidden = block.type === 'thinking' && !this.view.showThinking
     return this.isHidden
       ? ''
@@ -286,7 +294,19 @@ class MessagesStreamEncoder implements StreamEncoder {
 
   private delta(text: string): string {
     if (this.isHidden) return ''
-    this.wroteInput = true
+    return this.open === 'tool-call' ? this.input(text) : this.write(text)
+  }
+
+  /** The input of a call is an object. What begins as anything else waits until it is whole, and is wrapped then. */
+  private input(text: string): string {
+    if (this.hasInput) return this.write(text)
+    this.heldInput += text
+    if (!this.heldInput.trimStart().startsWith('{')) return ''
+    this.hasInput = true
+    return this.write(this.heldInput)
+  }
+
+  private write(text: string): string {
     return write({ type: 'content_block_delta', index: this.index, delta: this.wireDelta(text) })
   }
 
@@ -303,7 +323,8 @@ class MessagesStreamEncoder implements StreamEncoder {
 
   private closeBlock(): string {
     if (this.isHidden) return ''
-    const input = this.open === 'tool-call' && !this.wroteInput ? this.delta('{}') : ''
+    const isMissing = this.open === 'tool-call' && !this.hasInput
+    const input = isMissing ? this.write(stringify(toolInput(this.heldInput))) : ''
     return input + write({ type: 'content_block_stop', index: this.index++ })
   }
 }

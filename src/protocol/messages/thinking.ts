@@ -1,4 +1,5 @@
-import type { Effort, ToolChoice, Turn, TurnMessage } from '../../core/turn.ts'
+import { type Effort, nearestEffort } from '../../core/effort.ts'
+import type { ToolChoice, Turn, TurnMessage } from '../../core/turn.ts'
 import type { Target } from '../protocol.ts'
 
 const BUDGETS: Record<Exclude<Effort, 'none'>, number> = {
@@ -12,7 +13,7 @@ const BUDGETS: Record<Exclude<Effort, 'none'>, number> = {
 /** The dialect's own vendor refuses smaller budgets. */
 const BUDGET_MIN = 1024
 
-export interface ThinkingParts {
+interface ThinkingParts {
   readonly turn: Turn
   readonly target: Target
   readonly maxTokens: number
@@ -20,23 +21,27 @@ export interface ThinkingParts {
   readonly toolChoice: ToolChoice | undefined
 }
 
-export interface EncodedThinking {
+interface EncodedThinking {
   readonly thinking?: { readonly type: 'disabled' | 'enabled' | 'adaptive'; readonly budget_tokens?: number }
-  readonly effort?: Exclude<Effort, 'none' | 'minimal'>
+  readonly effort?: Effort | undefined
 }
 
 /** How much a model should think, in the way it can be told: an effort, or a budget within its limit. */
 export function encodeThinking({ turn, target, maxTokens, history, toolChoice }: ThinkingParts): EncodedThinking {
   const { effort } = turn
-  const { adaptiveThinking, disableThinking } = target.capabilities
+  const { adaptiveThinking, disableThinking, efforts } = target.capabilities
   if (!effort || !(target.reasoning || adaptiveThinking)) return {}
   if (effort === 'none') return disableThinking ? { thinking: { type: 'disabled' } } : {}
   // A call that must be made leaves no room for thought; both together are refused.
   if (toolChoice?.type === 'tool' || toolChoice?.type === 'required') return {}
-  if (adaptiveThinking) return { thinking: { type: 'adaptive' }, effort: effort === 'minimal' ? 'low' : effort }
+  if (adaptiveThinking)
+    return { thinking: { type: 'adaptive' }, effort: nearestEffort(effort, efforts.filter(isLegal)) }
   const budget = Math.min(BUDGETS[effort], maxTokens - 1)
   return budget < BUDGET_MIN || isAmidCalls(history) ? {} : { thinking: { type: 'enabled', budget_tokens: budget } }
 }
+
+/** The dialect has no words for less than a low effort. */
+const isLegal = (effort: Effort): boolean => effort !== 'none' && effort !== 'minimal'
 
 /** A turn that began without a signed thought cannot go on with one: callers of chat have none to give back. */
 function isAmidCalls(history: readonly TurnMessage[]): boolean {

@@ -1,4 +1,6 @@
-import { closeJson, isJsonObject, rawJson } from '../json.ts'
+import { isJsonObject } from '../json.ts'
+import { closeJson } from '../json-progress.ts'
+import { rawJson } from '../raw-json.ts'
 
 /** JSON text as it is; text that is no JSON object is wrapped, so that the turn survives and the model still sees it. */
 export function toolInput(text: string): unknown {

@@ -197,6 +197,10 @@ export function readUsage(value: unknown, before?: Usage): Usage | undefined {
   }
 }
 
+/** Without it the upstream has not said what the answer came to. */
+export const hasOutputCount = (usage: unknown): boolean =>
+  isObject(usage) && tokenCount(usage.output_tokens) !== undefined
+
 export function writeUsage({ usage, cost }: Bill): Record<string, unknown> {
   return {
     input_tokens: usage.input,
