@@ -63,11 +63,16 @@ export class AnswerWriter {
    * vendor: its first half waits, for no half of it can be written alone.
    */
   fragment(text: string, call: number): void {
-    const whole = (this.halves.get(call) ?? '') + text
-    const isCut = /[\ud800-\udbff]$/.test(whole)
+    const whole = this.takeHalf(call) + text
+    const isCut = endsInHalf(whole)
     if (isCut) this.halves.set(call, whole.slice(-1))
-    else this.halves.delete(call)
     this.write(isCut ? whole.slice(0, -1) : whole, call)
+  }
+
+  private takeHalf(call: number): string {
+    const half = this.halves.size === 0 ? undefined : this.halves.get(call)
+    if (half !== undefined) this.halves.delete(call)
+    return half ?? ''
   }
 
   close(): void {
@@ -101,6 +106,12 @@ export class AnswerWriter {
   }
 }
 
+/** The last unit is the first half of a character of two. */
+function endsInHalf(text: string): boolean {
+  const last = text.charCodeAt(text.length - 1)
+  return last >= 0xd800 && last <= 0xdbff
+}
+
 /** An upstream's body or frame: an object, and not the report of an error. */
 export function parseAnswer(text: string): JsonObject {
   let value: unknown
@@ -132,10 +143,10 @@ export function reportedError(error: unknown): GatewayError {
 }
 
 /** Anything a vendor may put where a text belongs: a string, or parts with texts. */
-export const flatText = (content: unknown): string =>
-  piecesOf(content)
-    .map(({ text }) => text)
-    .join('')
+export function flatText(content: unknown): string {
+  if (typeof content === 'string') return content
+  return Array.isArray(content) ? piecesOf(content).reduce((text, piece) => text + piece.text, '') : ''
+}
 
 export interface Piece {
   readonly type: 'text' | 'thinking'

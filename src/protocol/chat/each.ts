@@ -29,8 +29,11 @@ export function eachCall(
 }
 
 /** Whether a delta says anything but who speaks. */
-export const isSpeaking = (delta: unknown): boolean =>
-  isObject(delta) &&
-  Object.entries(delta).some(([key, value]) => key !== 'role' && value !== null && value !== '' && !isEmptyList(value))
+export function isSpeaking(delta: unknown): boolean {
+  if (!isObject(delta)) return false
+  for (const key in delta) if (key !== 'role' && isSaying(delta[key])) return true
+  return false
+}
 
-const isEmptyList = (value: unknown): boolean => Array.isArray(value) && value.length === 0
+const isSaying = (value: unknown): boolean =>
+  value !== null && value !== '' && !(Array.isArray(value) && value.length === 0)

@@ -45,6 +45,7 @@ const customCall = ({ name, input }: JsonObject) => ({
 })
 
 export function toolCalls(message: JsonObject): { id: string; name: string; arguments: string }[] {
+  if (!message.tool_calls && !message.function_call) return []
   const listed: unknown[] = Array.isArray(message.tool_calls) ? message.tool_calls : []
   const legacy = isObject(message.function_call) ? [{ function: message.function_call }] : []
   return [...listed, ...legacy].flatMap(call => {
@@ -59,8 +60,8 @@ export function toolCalls(message: JsonObject): { id: string; name: string; argu
 
 /** All that a message or a delta says, for the count where the upstream has none. */
 export function saidIn(message: JsonObject): string {
-  const made = toolCalls(message).map(call => call.arguments)
-  return [reasoningText(message), flatText(message.content), flatText(message.refusal), ...made].join('')
+  const made = toolCalls(message).reduce((text, call) => text + call.arguments, '')
+  return reasoningText(message) + flatText(message.content) + flatText(message.refusal) + made
 }
 
 /** Some vendors send the arguments as an object where the dialect has JSON text. */

@@ -60,7 +60,7 @@ class ChatStreamDecoder implements StreamDecoder {
     this.usage = counted ?? this.usage
     const choice = firstChoice(chunk)
     if (choice) this.choice(choice)
-    this.isCurrent = counted !== undefined || (this.isCurrent && !isSpeaking(choice?.delta))
+    this.isCurrent ||= counted !== undefined
     this.isReported ||= this.isComplete && counted !== undefined
     return this.answer.drain()
   }
@@ -75,7 +75,9 @@ class ChatStreamDecoder implements StreamDecoder {
     this.begun = true
     this.answer.start(this.usage)
     if (isObject(choice.delta)) this.delta(choice.delta)
-    this.note.take(readFinishReason(choice.finish_reason), isSpeaking(choice.delta))
+    const speaks = isSpeaking(choice.delta)
+    this.note.take(readFinishReason(choice.finish_reason), speaks)
+    if (speaks) this.isCurrent = false
     if (typeof choice.stop_reason === 'string') this.stopSequence = choice.stop_reason
   }
 
