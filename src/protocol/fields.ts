@@ -8,6 +8,8 @@ import { GatewayError, invalid } from '../core/failure.ts'
 
 /** For values that were checked, or may be anything: undefined where they are of another type. */
 export const asText = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined)
+/** The same, empty where there is none. Never `String(...)`: an object may have a say in what that gives. */
+export const textOf = (value: unknown): string => (typeof value === 'number' ? String(value) : (asText(value) ?? ''))
 export const asNumber = (value: unknown): number | undefined => (typeof value === 'number' ? value : undefined)
 
 export function object(value: unknown, param: string): JsonObject {

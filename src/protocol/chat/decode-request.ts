@@ -14,7 +14,7 @@ import type {
   Turn,
   TurnMessage,
 } from '../../core/turn.ts'
-import { asNumber, asText } from '../fields.ts'
+import { asNumber, asText, textOf } from '../fields.ts'
 import { elementSpans, rawAt, root } from '../json.ts'
 import { lostMembers } from '../loss.ts'
 import { ANY_OBJECT } from '../schema.ts'
@@ -145,7 +145,7 @@ function decodeParts(message: JsonObject, at: string, dropped: Set<string>): Con
       case 'input_audio':
         throw invalid(`${at}.content[${place}]`, 'must not be audio for this model')
       default:
-        dropped.add(String(part.type))
+        dropped.add(textOf(part.type))
         return []
     }
   })
@@ -165,7 +165,7 @@ function decodeAssistant(message: JsonObject): AssistantPart[] {
     const id = call.id as string
     if (isObject(call.custom)) {
       const { name, input } = call.custom
-      return [{ type: 'tool-call', id, name: String(name), arguments: wrapText(asText(input) ?? '') }]
+      return [{ type: 'tool-call', id, name: textOf(name), arguments: wrapText(asText(input) ?? '') }]
     }
     return isObject(call.function) ? [{ type: 'tool-call', id, ...called(call.function) }] : []
   })
@@ -174,10 +174,10 @@ function decodeAssistant(message: JsonObject): AssistantPart[] {
   return [...decodeThinking(message), ...texts, ...calls]
 }
 
-const called = (made: JsonObject) => ({ name: String(made.name), arguments: String(made.arguments ?? '') })
+const called = (made: JsonObject) => ({ name: textOf(made.name), arguments: textOf(made.arguments) })
 
 /** Calls of the legacy form have no id; the name ties a call to its answer. */
-const legacyCallId = (name: unknown): string => `call_${name}`
+const legacyCallId = (name: unknown): string => `call_${textOf(name)}`
 
 /** Some resellers hand the signature out beside the text, so that it can come back. */
 function decodeThinking({ reasoning_details: details, reasoning_content: text }: JsonObject): Thinking[] {
@@ -227,7 +227,7 @@ function decodeTools({ body, text }: Ask, dropped: Set<string>): Tool[] {
 }
 
 const described = ({ name, description, strict }: JsonObject) => ({
-  name: String(name),
+  name: textOf(name),
   description: asText(description),
   strict: strict === true,
 })

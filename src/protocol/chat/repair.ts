@@ -1,6 +1,7 @@
 import type { Ask, JsonObject } from '../../core/ask.ts'
 import { flatText } from '../answer.ts'
 import { type Exchange, inspect } from '../breaks.ts'
+import { textOf } from '../fields.ts'
 import { MISSING_RESULT, orphanText } from '../history.ts'
 import { editMessages, rawText } from '../json.ts'
 
@@ -18,12 +19,12 @@ export function repairRequest({ body, text }: Pick<Ask, 'body' | 'text'>): strin
 
 const exchangeOf = ({ role, tool_calls, tool_call_id }: JsonObject): Exchange => ({
   isAssistant: role === 'assistant',
-  calls: role === 'assistant' ? ((tool_calls ?? []) as JsonObject[]).map(({ id }) => String(id)) : [],
-  results: role === 'tool' ? [String(tool_call_id)] : [],
+  calls: role === 'assistant' ? ((tool_calls ?? []) as JsonObject[]).map(({ id }) => textOf(id)) : [],
+  results: role === 'tool' ? [textOf(tool_call_id)] : [],
 })
 
 const orphan = ({ tool_call_id: id, content }: JsonObject): string =>
-  JSON.stringify({ role: 'user', content: orphanText(String(id), flatText(content)) })
+  JSON.stringify({ role: 'user', content: orphanText(textOf(id), flatText(content)) })
 
 const missing = (id: string): string =>
   JSON.stringify({ role: 'tool', tool_call_id: id, content: `Error: ${MISSING_RESULT}` })

@@ -2,6 +2,7 @@ import { isObject, type JsonObject } from '../../core/ask.ts'
 import { Seen } from '../../core/seen.ts'
 import type { TurnEvent } from '../../core/turn.ts'
 import { AnswerWriter, flatText, malformed, parseAnswer, piecesOf } from '../answer.ts'
+import { textOf } from '../fields.ts'
 import { JsonProgress } from '../json-progress.ts'
 import type { Answer, View } from '../protocol.ts'
 import { type Call, finishReason, wholeCalls } from './calls.ts'
@@ -40,7 +41,7 @@ export const reasoningText = ({ reasoning_content, reasoning }: JsonObject): str
   flatText(reasoning_content) || flatText(reasoning)
 
 const customCall = ({ name, input }: JsonObject) => ({
-  name: String(name ?? ''),
+  name: textOf(name),
   arguments: wrapText(typeof input === 'string' ? input : ''),
 })
 
@@ -54,7 +55,7 @@ export function toolCalls(message: JsonObject): { id: string; name: string; argu
     if (isObject(call.custom)) return [{ id, ...customCall(call.custom) }]
     if (!isObject(call.function)) return []
     const { name, arguments: made } = call.function
-    return [{ id, name: String(name ?? ''), arguments: argumentsText(made) }]
+    return [{ id, name: textOf(name), arguments: argumentsText(made) }]
   })
 }
 

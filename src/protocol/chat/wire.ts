@@ -16,6 +16,7 @@ import {
   refuseThread,
   requiredMessages,
   text,
+  textOf,
   texts,
 } from '../fields.ts'
 import { promptSize } from '../prompt.ts'
@@ -67,7 +68,7 @@ export function canPassOn({ body, wantsJson }: Ask, { jsonObject, structuredOutp
 }
 
 const textToolNames = (tools: readonly unknown[]): Set<string> =>
-  new Set(tools.flatMap(tool => (isObject(tool) && isObject(tool.custom) ? [String(tool.custom.name)] : [])))
+  new Set(tools.flatMap(tool => (isObject(tool) && isObject(tool.custom) ? [textOf(tool.custom.name)] : [])))
 
 function readMaxTokens(body: JsonObject): number | undefined {
   const older = optional(body.max_tokens, 'max_tokens', positiveInteger)

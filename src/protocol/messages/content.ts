@@ -1,5 +1,5 @@
 import { isObject, type JsonObject } from '../../core/ask.ts'
-import { asText } from '../fields.ts'
+import { asText, textOf } from '../fields.ts'
 import { legalName } from '../names.ts'
 
 /** Neither an empty message nor an empty text is legal in this dialect. */
@@ -18,7 +18,7 @@ export function blocksOf({ content }: JsonObject): JsonObject[] {
 export function blockText(block: JsonObject): string {
   switch (block.type) {
     case 'tool_reference':
-      return `[tool loaded: ${block.tool_name}]`
+      return `[tool loaded: ${textOf(block.tool_name)}]`
     case 'search_result':
       return titled(block, textsIn(block.content))
     case 'document':

@@ -1,6 +1,7 @@
 import { isObject, type JsonObject } from '../../core/ask.ts'
 import type { Capabilities } from '../../core/capabilities.ts'
 import { type Exchange, type Inspection, inspect } from '../breaks.ts'
+import { textOf } from '../fields.ts'
 import { MISSING_RESULT, orphanText, UniqueIds } from '../history.ts'
 import { editMembers, elementSpans, rawAt, rawText, root } from '../json.ts'
 import { reminder } from '../reminder.ts'
@@ -121,7 +122,7 @@ const blocksIn = ({ content }: JsonObject, type: string): JsonObject[] =>
 
 const idField = ({ type }: JsonObject): string => (type === 'tool_use' ? 'id' : 'tool_use_id')
 
-const idOf = (block: JsonObject): string => String(block[idField(block)])
+const idOf = (block: JsonObject): string => textOf(block[idField(block)])
 
 const orphan = (block: JsonObject): string =>
   JSON.stringify({ type: 'text', text: orphanText(idOf(block), blocksOf(block).map(blockText).join('\n')) })

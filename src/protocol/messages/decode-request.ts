@@ -13,7 +13,7 @@ import type {
   TurnMessage,
   UserPart,
 } from '../../core/turn.ts'
-import { asNumber, asText } from '../fields.ts'
+import { asNumber, asText, textOf } from '../fields.ts'
 import { elementSpans, elements, member, rawAt, root } from '../json.ts'
 import { lostMembers } from '../loss.ts'
 import { clientTool } from './client-tools.ts'
@@ -104,12 +104,12 @@ function decodeContent(block: JsonObject, param: string, dropped: Set<string>): 
     const url = isObject(block.source) ? sourceUrl(block.source) : undefined
     return [{ type: 'document', name: asText(block.title), url, param, cache }]
   }
-  if (block.type !== 'text') dropped.add(String(block.type))
+  if (block.type !== 'text') dropped.add(textOf(block.type))
   return []
 }
 
 function sourceUrl({ type, media_type, data, url }: JsonObject): string | undefined {
-  return type === 'base64' ? `data:${media_type};base64,${data}` : asText(url)
+  return type === 'base64' ? `data:${textOf(media_type)};base64,${textOf(data)}` : asText(url)
 }
 
 function decodeResult(block: JsonObject, param: string, dropped: Set<string>): ToolResult {
@@ -146,7 +146,7 @@ function decodeAssistant(
       case 'redacted_thinking':
         return [{ type: 'thinking', text: '', sealed: asText(block.data) }]
       default:
-        dropped.add(String(block.type))
+        dropped.add(textOf(block.type))
         return []
     }
   })
@@ -167,7 +167,7 @@ function decodeTools({ body, text }: Ask, dropped: Set<string>): Tool[] {
     const known = clientTool(tool)
     if (known) return [known]
     // A tool that only the dialect's own vendor can run would be refused by any other.
-    dropped.add(String(type))
+    dropped.add(textOf(type))
     return []
   })
 }

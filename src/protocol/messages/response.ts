@@ -2,6 +2,7 @@ import { isObject, type JsonObject } from '../../core/ask.ts'
 import { Seen } from '../../core/seen.ts'
 import type { TurnEvent } from '../../core/turn.ts'
 import { AnswerWriter, malformed, parseAnswer } from '../answer.ts'
+import { textOf } from '../fields.ts'
 import { elements, member, rawAt, root, type Span } from '../json.ts'
 import { legalName } from '../names.ts'
 import type { Answer, View } from '../protocol.ts'
@@ -34,13 +35,13 @@ export function decodeBody(text: string): readonly TurnEvent[] {
   content.forEach((block, place) => {
     switch (block.type) {
       case 'text':
-        answer.say({ type: 'text', text: String(block.text ?? '') })
+        answer.say({ type: 'text', text: textOf(block.text) })
         break
       case 'thinking':
-        answer.say({ type: 'thinking', text: String(block.thinking ?? '') })
+        answer.say({ type: 'thinking', text: textOf(block.thinking) })
         break
       case 'tool_use':
-        answer.call(String(block.id ?? ''), String(block.name ?? ''))
+        answer.call(textOf(block.id), textOf(block.name))
         answer.delta(rawAt(text, spans[place]?.start ?? 0, 'input') ?? '{}')
         break
       default:

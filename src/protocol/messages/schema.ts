@@ -1,5 +1,6 @@
 import { isObject, type JsonObject } from '../../core/ask.ts'
 import type { Schema } from '../../core/turn.ts'
+import { textOf } from '../fields.ts'
 import { rawJson, stringify } from '../raw-json.ts'
 
 /**
@@ -63,12 +64,12 @@ function sanitizeKeyword(key: string, value: unknown, depth: number): [string | 
   if (SINGLE.has(key) && !Array.isArray(value)) return [key, deeper(value)]
   if (LISTED.has(key) && Array.isArray(value)) return [key, value.map(deeper)]
   if (key === 'oneOf' && Array.isArray(value)) return ['anyOf', value.map(deeper)]
-  if (key === '$ref') return [key, String(value).replace('#/definitions/', '#/$defs/')]
+  if (key === '$ref') return [key, textOf(value).replace('#/definitions/', '#/$defs/')]
   if (NAMED.has(key) && isObject(value)) {
     const inner = Object.entries(value).map(([name, schema]) => [name, deeper(schema)])
     return [NAMED.get(key), Object.fromEntries(inner)]
   }
-  if (key === 'format' && FORMATS.has(String(value))) return [key, value]
+  if (key === 'format' && FORMATS.has(textOf(value))) return [key, value]
   if (key === 'minItems' && (value === 0 || value === 1)) return [key, value]
   return [undefined, undefined]
 }

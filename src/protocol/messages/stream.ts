@@ -2,6 +2,7 @@ import { isObject, type JsonObject } from '../../core/ask.ts'
 import type { Block, FinishReason, TurnEvent } from '../../core/turn.ts'
 import type { Usage } from '../../core/usage.ts'
 import { AnswerWriter, malformed, PARTS_MAX, parseAnswer, reportedError, truncated } from '../answer.ts'
+import { textOf } from '../fields.ts'
 import { rawAt, root } from '../json.ts'
 import { legalName } from '../names.ts'
 import type { Bill, DecodeOptions, StreamDecoder, StreamEncoder, View } from '../protocol.ts'
@@ -211,7 +212,7 @@ function openBlock(payload: JsonObject, frame: Frame): OpenBlock {
       : typeof said === 'string'
         ? said
         : ''
-  const [id, name] = [String(block.id ?? ''), String(block.name ?? '')]
+  const [id, name] = [textOf(block.id), textOf(block.name)]
   return {
     index: payload.index,
     kind,

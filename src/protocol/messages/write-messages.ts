@@ -1,5 +1,6 @@
 import { invalid } from '../../core/failure.ts'
 import type { AssistantPart, ContentPart, ToolResult, TurnMessage, UserPart } from '../../core/turn.ts'
+import { textOf } from '../fields.ts'
 import type { NameBook } from '../names.ts'
 import type { Target } from '../protocol.ts'
 import { reminder } from '../reminder.ts'
@@ -157,7 +158,7 @@ const isBlank = ({ type, text }: Block): boolean => type === 'text' && typeof te
 function plain(role: string, content: string | Block[]): string | Block[] {
   const [only, ...others] = content
   const isPlain = role === 'assistant' && typeof only === 'object' && others.length === 0 && !('cache_control' in only)
-  return isPlain && only.type === 'text' ? String(only.text) : content
+  return isPlain && only.type === 'text' ? textOf(only.text) : content
 }
 
 /** Results first, nothing blank, never nothing at all. */
