@@ -1,17 +1,19 @@
 import type { ProtocolName } from '../core/ask.ts'
 import * as chatDecode from './chat/decode-request.ts'
+import * as chatDecodeStream from './chat/decode-stream.ts'
 import * as chatEdit from './chat/edit.ts'
 import * as chatEditStream from './chat/edit-stream.ts'
 import * as chatEncode from './chat/encode-request.ts'
+import * as chatEncodeStream from './chat/encode-stream.ts'
 import * as chatResponse from './chat/response.ts'
-import * as chatStream from './chat/stream.ts'
 import * as chatWire from './chat/wire.ts'
 import * as messagesDecode from './messages/decode-request.ts'
+import * as messagesDecodeStream from './messages/decode-stream.ts'
 import * as messagesEdit from './messages/edit.ts'
 import * as messagesEditStream from './messages/edit-stream.ts'
 import * as messagesEncode from './messages/encode-request.ts'
+import * as messagesEncodeStream from './messages/encode-stream.ts'
 import * as messagesResponse from './messages/response.ts'
-import * as messagesStream from './messages/stream.ts'
 import * as messagesWire from './messages/wire.ts'
 import type { Protocol } from './protocol.ts'
 import { namedFrame } from './sse.ts'
@@ -28,7 +30,8 @@ const chat: Protocol = {
   ...chatDecode,
   ...chatEncode,
   ...chatResponse,
-  ...chatStream,
+  ...chatDecodeStream,
+  ...chatEncodeStream,
 }
 
 /** The oldest that every server of this dialect knows. */
@@ -52,7 +55,8 @@ const messages: Protocol = {
   ...messagesDecode,
   ...messagesEncode,
   ...messagesResponse,
-  ...messagesStream,
+  ...messagesDecodeStream,
+  ...messagesEncodeStream,
 }
 
 export const PROTOCOLS: Readonly<Record<ProtocolName, Protocol>> = { chat, messages }

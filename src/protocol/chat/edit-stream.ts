@@ -1,18 +1,18 @@
 import { isObject, type JsonObject } from '../../core/ask.ts'
 import { Seen } from '../../core/seen.ts'
 import type { FinishReason } from '../../core/turn.ts'
-import { flatText, honestReason, parseAnswer, truncated } from '../answer.ts'
+import { flatText, honestReason, malformed, PARTS_MAX, parseAnswer, truncated } from '../answer.ts'
 import { editMembers, jsonMembers, type MemberEdits, member, rawObject } from '../json.ts'
 import { JsonOnly } from '../json-mode.ts'
 import type { AnswerStream, Bill, View } from '../protocol.ts'
 import { rawJson, stringify } from '../raw-json.ts'
 import { dataFrame, type Frame } from '../sse.ts'
 import { eachCall, eachChoice, isSpeaking } from './each.ts'
+import { head } from './encode-stream.ts'
 import { EndNote } from './end-note.ts'
 import { CallMender } from './mend-calls.ts'
 import { saidIn } from './response.ts'
-import { head, isDone } from './stream.ts'
-import { DONE, FINISH_REASONS, readFinishReason, readUsage, writeUsage } from './wire.ts'
+import { DONE, FINISH_REASONS, isDone, readFinishReason, readUsage, writeUsage } from './wire.ts'
 
 /** One of the answers under way; a caller may have asked for several. */
 interface Choice {
@@ -145,6 +145,7 @@ class ChatStreamEditor implements AnswerStream {
     const index = wire.index ?? 0
     const known = this.choices.get(index)
     if (known) return known
+    if (this.choices.size === PARTS_MAX) throw malformed()
     const json = this.view.wantsJson ? new JsonOnly() : undefined
     const choice = { index, calls: new CallMender(), json, note: new EndNote(), hasRole: false }
     this.choices.set(index, choice)

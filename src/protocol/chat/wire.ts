@@ -21,7 +21,7 @@ import {
 } from '../fields.ts'
 import { promptSize } from '../prompt.ts'
 import type { Bill } from '../protocol.ts'
-import { dataFrame } from '../sse.ts'
+import { dataFrame, type Frame } from '../sse.ts'
 
 // ── requests ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -229,6 +229,8 @@ export const errorBody = (failure: Failure, requestId: string): string =>
   JSON.stringify({ error: errorObject(failure, requestId) })
 
 export const DONE = dataFrame('[DONE]')
+
+export const isDone = (frame: Frame): boolean => frame.data.trim() === '[DONE]'
 
 export const errorFrames = (failure: Failure, requestId: string): string =>
   dataFrame(errorBody(failure, requestId)) + DONE

@@ -5,7 +5,7 @@ import { editMembers, jsonMembers, rawObject } from '../json.ts'
 import type { AnswerStream, Bill, View } from '../protocol.ts'
 import { type Frame, namedFrame } from '../sse.ts'
 import { isThinking } from './content.ts'
-import { parseEvent, part, STOP, write } from './stream.ts'
+import { parseEvent, part, STOP, write } from './event.ts'
 import { hasOutputCount, readStopReason, readUsage, STOP_REASONS, writeUsage } from './wire.ts'
 
 /** What every message begins with, for upstreams that leave some of it out. */
