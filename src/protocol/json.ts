@@ -149,6 +149,9 @@ export function applyEdits(text: string, edits: readonly Edit[]): string {
   return result + text.slice(cursor)
 }
 
+/** The value that starts at `start`. */
+export const valueSpan = (text: string, start: number): Span => ({ start, end: valueEnd(text, start) })
+
 /** Where the value that starts at `start` ends. Iterative, so that 10,000 levels of nesting are only a long loop. */
 function valueEnd(text: string, start: number): number {
   const first = text.charCodeAt(start)

@@ -21,6 +21,8 @@ const VIEW: View = {
   promptEstimate: 8,
   textTools: new Set(),
   legacyCalls: false,
+  wantsJson: false,
+  choices: 1,
 }
 
 /** One way from the bytes of an upstream to those of a client; each run starts it anew. */

@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'bun:test'
-import { editMembers, JsonProgress, members, rawAt, rawJson, root, stringify } from '../../src/protocol/json.ts'
+import { editMembers, members, rawAt, root } from '../../src/protocol/json.ts'
+import { JsonProgress } from '../../src/protocol/json-progress.ts'
+import { rawJson, stringify } from '../../src/protocol/raw-json.ts'
 
 describe('edits on JSON text', () => {
   const TEXTS = [

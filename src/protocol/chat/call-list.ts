@@ -2,7 +2,6 @@ import { isObject, type JsonObject } from '../../core/ask.ts'
 import { malformed, PARTS_MAX } from '../answer.ts'
 import { asText } from '../fields.ts'
 import { JsonProgress } from '../json-progress.ts'
-import { argumentsText } from './response.ts'
 
 /** One call of a streamed answer, as its fragments come. */
 export interface StreamedCall {
@@ -39,7 +38,7 @@ export class CallList {
       call.id = id
       this.byId.set(id, call)
     }
-    return { call, isFirst: !known, added: call.progress.accept(argumentsText(made.arguments)) }
+    return { call, isFirst: !known, added: call.progress.accept(asText(made.arguments) ?? '') }
   }
 
   private find({ index, id, name }: { index: unknown; id: string; name: string }): StreamedCall | undefined {

@@ -1,9 +1,10 @@
 import { isObject, type JsonObject } from '../../core/ask.ts'
 import type { TurnEvent } from '../../core/turn.ts'
 import type { Usage } from '../../core/usage.ts'
-import { AnswerWriter, type Piece, parseAnswer, piecesOf, truncated } from '../answer.ts'
+import { AnswerWriter, type Piece, piecesOf, truncated } from '../answer.ts'
 import type { StreamDecoder } from '../protocol.ts'
 import type { Frame } from '../sse.ts'
+import { parseWithText } from './arguments.ts'
 import { CallList, type StreamedCall } from './call-list.ts'
 import { isSpeaking } from './each.ts'
 import { EndNote } from './end-note.ts'
@@ -50,7 +51,7 @@ class ChatStreamDecoder implements StreamDecoder {
       if (!this.begun) throw truncated()
       return this.finish()
     }
-    const chunk = parseAnswer(frame.data)
+    const chunk = parseWithText(frame.data)
     const counted = readUsage(chunk.usage)
     this.usage = counted ?? this.usage
     const choice = firstChoice(chunk)

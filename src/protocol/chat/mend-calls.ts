@@ -1,9 +1,10 @@
 import { isObject, type JsonObject } from '../../core/ask.ts'
+import { asText } from '../fields.ts'
 import { editMembers, jsonMembers, type MemberEdits, rawObject } from '../json.ts'
 import { JsonProgress } from '../json-progress.ts'
 import { newCallId } from '../names.ts'
+import { callWithText } from './arguments.ts'
 import { CallList, type StreamedCall, type Taken } from './call-list.ts'
-import { argumentsText } from './response.ts'
 
 /**
  * The calls of one streamed answer, as vendors send them and as the official clients need them: numbered from 0, with an
@@ -25,7 +26,7 @@ export class CallMender {
 
   /** The fragment's own text, or the same with what clients need. */
   mend(raw: string, fragment: JsonObject): string {
-    const taken = this.list.take(fragment)
+    const taken = this.list.take(callWithText(raw, fragment))
     const { call, isFirst } = taken
     const edits = {
       ...(fragment.index === call.place ? {} : { index: String(call.place) }),
@@ -63,10 +64,11 @@ const repeated = ({ id, type }: JsonObject): MemberEdits => ({
 })
 
 /** The same for a call that is there at once. */
-export function mendWholeCall(raw: string, { id, type, function: made }: JsonObject): string {
-  if (!isObject(made)) return raw
-  const given = argumentsText(made.arguments)
-  const accepted = new JsonProgress().accept(given) || '{}'
+export function mendWholeCall(raw: string, call: JsonObject): string {
+  const { id, type, function: made } = call
+  const { function: textual } = callWithText(raw, call)
+  if (!isObject(made) || !isObject(textual)) return raw
+  const accepted = new JsonProgress().accept(asText(textual.arguments) ?? '') || '{}'
   const edits = {
     ...(typeof id === 'string' && id !== '' ? {} : jsonMembers({ id: newCallId() })),
     ...(type === undefined ? jsonMembers({ type: 'function' }) : {}),

@@ -1,10 +1,11 @@
 import { isObject, type JsonObject } from '../../core/ask.ts'
 import { Seen } from '../../core/seen.ts'
 import type { TurnEvent } from '../../core/turn.ts'
-import { AnswerWriter, flatText, malformed, parseAnswer, piecesOf } from '../answer.ts'
+import { AnswerWriter, flatText, malformed, piecesOf } from '../answer.ts'
 import { textOf } from '../fields.ts'
 import { JsonProgress } from '../json-progress.ts'
 import type { Answer, View } from '../protocol.ts'
+import { parseWithText } from './arguments.ts'
 import { type Call, finishReason, wholeCalls } from './calls.ts'
 import { wrapText } from './text-tools.ts'
 import { readFinishReason, readUsage, writeUsage } from './wire.ts'
@@ -20,7 +21,7 @@ export function firstChoice({ choices }: JsonObject) {
 }
 
 export function decodeBody(text: string): readonly TurnEvent[] {
-  const body = parseAnswer(text)
+  const body = parseWithText(text)
   const { choice, message, reason } = firstChoice(body)
   const answer = new AnswerWriter()
   answer.start(undefined)
@@ -55,7 +56,7 @@ export function toolCalls(message: JsonObject): { id: string; name: string; argu
     if (isObject(call.custom)) return [{ id, ...customCall(call.custom) }]
     if (!isObject(call.function)) return []
     const { name, arguments: made } = call.function
-    return [{ id, name: textOf(name), arguments: argumentsText(made) }]
+    return [{ id, name: textOf(name), arguments: isObject(made) ? JSON.stringify(made) : textOf(made) }]
   })
 }
 
@@ -64,10 +65,6 @@ export function saidIn(message: JsonObject): string {
   const made = toolCalls(message).reduce((text, call) => text + call.arguments, '')
   return reasoningText(message) + flatText(message.content) + flatText(message.refusal) + made
 }
-
-/** Some vendors send the arguments as an object where the dialect has JSON text. */
-export const argumentsText = (made: unknown): string =>
-  typeof made === 'string' ? made : isObject(made) ? JSON.stringify(made) : ''
 
 // ── vocabulary -> dialect ───────────────────────────────────────────────────────────────────────────────────────────
 

@@ -162,8 +162,9 @@ function decodeTools({ body, text }: Ask, dropped: Set<string>): Tool[] {
     if (tool.defer_loading === true && !isLoaded(tool)) return []
     const { type, name, description, input_schema: schema, strict } = tool
     const raw = () => rawAt(text, spans[place]?.start ?? 0, 'input_schema') ?? JSON.stringify(schema)
-    const described = { name: name as string, description: asText(description), strict: strict === true }
-    if (isObject(schema)) return [{ ...described, schema: { value: schema, text: raw() }, cache: markOf(tool) }]
+    const described = { name: textOf(name), description: asText(description), strict: strict === true }
+    if (isObject(schema) && described.name !== '')
+      return [{ ...described, schema: { value: schema, text: raw() }, cache: markOf(tool) }]
     const known = clientTool(tool)
     if (known) return [known]
     // A tool that only the dialect's own vendor can run would be refused by any other.
@@ -179,9 +180,13 @@ function decodeTools({ body, text }: Ask, dropped: Set<string>): Tool[] {
 function loadedTools(body: JsonObject): (tool: JsonObject) => boolean {
   const tools = (body.tools ?? []) as JsonObject[]
   if (tools.some(({ type }) => typeof type === 'string' && type.startsWith('tool_search_'))) return () => true
-  const results = (body.messages as JsonObject[]).flatMap(blocksOf).filter(({ type }) => type === 'tool_result')
-  const references = results.flatMap(blocksOf).filter(({ type }) => type === 'tool_reference')
-  const loaded = new Set(references.map(({ tool_name: name }) => name))
+  const blocks = (body.messages as JsonObject[]).flatMap(blocksOf)
+  const references = blocks.filter(({ type }) => type === 'tool_result').flatMap(blocksOf)
+  const loaded = new Set([
+    ...references.flatMap(({ type, tool_name: name }) => (type === 'tool_reference' ? [name] : [])),
+    // Of a conversation that was cut, the reference may be gone.
+    ...blocks.flatMap(({ type, name }) => (type === 'tool_use' ? [name] : [])),
+  ])
   return ({ name }) => loaded.has(name)
 }
 

@@ -129,7 +129,7 @@ class MessagesStreamEditor implements AnswerStream {
   }
 
   private open({ index, content_block }: JsonObject): void {
-    if (this.hidden.size + this.shownBlocks === PARTS_MAX) throw malformed()
+    if (!Number.isSafeInteger(index) || this.hidden.size + this.shownBlocks === PARTS_MAX) throw malformed()
     this.openBlocks.add(index)
     if (!this.view.showThinking && isThinking(content_block)) this.hidden.add(Number(index))
     else this.shownBlocks++

@@ -1,5 +1,5 @@
 import { type Effort, nearestEffort } from '../../core/effort.ts'
-import type { ToolChoice, Turn, TurnMessage } from '../../core/turn.ts'
+import type { AssistantPart, ToolChoice, Turn, TurnMessage } from '../../core/turn.ts'
 import type { Target } from '../protocol.ts'
 
 const BUDGETS: Record<Exclude<Effort, 'none'>, number> = {
@@ -43,9 +43,13 @@ export function encodeThinking({ turn, target, maxTokens, history, toolChoice }:
 /** The dialect has no words for less than a low effort. */
 const isLegal = (effort: Effort): boolean => effort !== 'none' && effort !== 'minimal'
 
+/** A blank word is not sent. */
+const isSaid = (part: AssistantPart): boolean => part.type !== 'text' || part.text.trim() !== ''
+
 /** A turn that began without a signed thought cannot go on with one: callers of chat have none to give back. */
 function isAmidCalls(history: readonly TurnMessage[]): boolean {
-  const last = history.findLast(message => message.role === 'assistant')
-  if (!last?.parts.some(({ type }) => type === 'tool-call')) return false
+  const last = history.findLast(message => message.role === 'assistant' && message.parts.some(isSaid))
+  if (last?.role !== 'assistant') return false
+  if (!last.parts.some(({ type }) => type === 'tool-call')) return false
   return !last.parts.some(part => part.type === 'thinking' && (part.signature || part.sealed))
 }

@@ -29,7 +29,8 @@ const isBlankSystem = (message: JsonObject): boolean => message.role === 'system
 function tidySystem(system: unknown, leading: readonly JsonObject[], text: string): MemberEdits {
   const blocks = Array.isArray(system) ? system : []
   const isBlank = (block: unknown) => isObject(block) && typeof block.text === 'string' && block.text.trim() === ''
-  const isTidy = leading.length === 0 && !blocks.some(isBlank) && system !== ''
+  const isSilent = typeof system === 'string' && system.trim() === ''
+  const isTidy = leading.length === 0 && !blocks.some(isBlank) && !isSilent
   if (isTidy) return {}
   const said = leading.map(systemText)
   if (!Array.isArray(system)) {
