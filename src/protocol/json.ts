@@ -1,4 +1,5 @@
 import { isObject } from '../core/ask.ts'
+import { BACKSLASH, CLOSE_BRACE, CLOSE_BRACKET, COMMA, OPEN_BRACE, OPEN_BRACKET, QUOTE, SPACE } from './json-codes.ts'
 
 /**
  * Edits on JSON *text*. A like pair forwards what it was given, so that unknown fields, big numbers and the order of
@@ -23,15 +24,6 @@ export interface Edit extends Span {
 
 /** New JSON text for a member, or undefined to take it out. */
 export type MemberEdits = Readonly<Record<string, string | undefined>>
-
-const QUOTE = 0x22
-const BACKSLASH = 0x5c
-const OPEN_BRACE = 0x7b
-const CLOSE_BRACE = 0x7d
-const OPEN_BRACKET = 0x5b
-const CLOSE_BRACKET = 0x5d
-const COMMA = 0x2c
-const SPACE = 0x20
 
 /** The members of the object that starts at `at`; none of anything else. */
 export function members(text: string, at: number): Member[] {

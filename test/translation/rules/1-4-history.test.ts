@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import type { JsonBody } from '../../support/duet.ts'
 import { expectError } from '../../support/wire.ts'
-import { call, idOfKind, says, text, use, used, useKinds } from './stage.ts'
+import { call, idOfKind, png, says, shown, text, tool, use, used, useKinds, uses } from './stage.ts'
 
 /** Section 1.4: a messages history on its way to a chat upstream. Results have a file of their own. */
 
@@ -23,14 +23,6 @@ const sent = async (messages: readonly object[], kind: KindName = 'plain'): Prom
 
 const Q = says('user', 'q')
 const made = (...ids: readonly string[]) => says('assistant', null, { tool_calls: ids.map(id => call(id)) })
-const uses = (...ids: readonly string[]) =>
-  says(
-    'assistant',
-    ids.map(id => use(id)),
-  )
-const tool = (id: string, content: unknown) => says('tool', content, { tool_call_id: id })
-const png = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AAAA' } }
-const shown = { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } }
 
 describe('1: texts', () => {
   test('of a user are one string with blank lines between, of an assistant one without', async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import type { JsonBody } from '../../support/duet.ts'
-import { says, text, use, used, useKinds } from './stage.ts'
+import { png, says, shown, text, tool, used, useKinds, uses } from './stage.ts'
 
 /** Section 1.4, steps 4, 5 and 8: results of a messages history on their way to a chat upstream. */
 
@@ -19,14 +19,6 @@ const sent = async (messages: readonly object[], kind: KindName = 'plain'): Prom
   (await ask(messages, kind)).sent.body.messages
 
 const Q = says('user', 'q')
-const uses = (...ids: readonly string[]) =>
-  says(
-    'assistant',
-    ids.map(id => use(id)),
-  )
-const tool = (id: string, content: unknown) => says('tool', content, { tool_call_id: id })
-const png = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AAAA' } }
-const shown = { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } }
 
 describe('4: results come before what else the user says', () => {
   const rows = [

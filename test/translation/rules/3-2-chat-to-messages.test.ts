@@ -1,34 +1,14 @@
 import { describe, expect, test } from 'bun:test'
-import type { JsonBody } from '../../support/duet.ts'
 import { eventStream } from '../../support/upstream.ts'
 import { chatFrame } from '../../support/vendor.ts'
 import { brokenEnd } from '../../support/wire.ts'
 import { eventLines } from '../frames.ts'
-import { call, text, use, useKinds } from './stage.ts'
+import { ASKED, chunk, DONE, ends, made, opens, stop, useChatStream } from './chat-stream.ts'
+import { call, text, use } from './stage.ts'
 
 /** Section 3.2: a chat stream becomes a messages stream. Calls have a file of their own. */
 
-const stage = useKinds({ chat: { protocol: 'chat' } })
-
-const DONE = 'data: [DONE]\n\n'
-const ASKED = { stream: true, max_tokens: 4000, thinking: { type: 'enabled', budget_tokens: 1024 } }
-const chunk = (delta: object, finish_reason: string | null = null, more: object = {}) =>
-  chatFrame({ delta, finish_reason }, more)
-const made = (index: number, made: string, more: object = {}) =>
-  chunk({ tool_calls: [{ index, function: { arguments: made }, ...more }] })
-const opens = (index: number, id: string, name = 'f', args = '') =>
-  chunk({ tool_calls: [{ index, ...call(id, name, args) }] })
-const stop = (reason = 'stop') => [chunk({}, reason), DONE]
-
-const play = (...frames: readonly string[]) =>
-  stage.ask('messages', 'chat', ASKED, { answer: () => eventStream(frames) })
-const lines = async (...frames: readonly string[]) => eventLines((await play(...frames)).text)
-const final = (...frames: readonly string[]): Promise<JsonBody> =>
-  stage.official('messages', 'chat', ASKED, () => eventStream(frames))
-const content = async (...frames: readonly string[]): Promise<JsonBody[]> =>
-  (await final(...frames)).content.map(({ parsed_output: _, ...block }: JsonBody) => block)
-
-const ends = (reason = 'end_turn') => [`message_delta stop_reason=${reason} stop_sequence=null`, 'message_stop']
+const { stage, play, final, lines, content } = useChatStream()
 
 describe('the beginning', () => {
   test('comes with the first choice, and counts no output yet', async () => {

@@ -195,3 +195,12 @@ export function chatFolded(frames: readonly Frame[]): JsonBody {
     finish: frames.map(({ json }) => json?.choices?.[0]?.finish_reason).find(Boolean),
   }
 }
+
+export const uses = (...ids: readonly string[]) =>
+  says(
+    'assistant',
+    ids.map(id => use(id)),
+  )
+export const tool = (id: string, content: unknown) => says('tool', content, { tool_call_id: id })
+export const png = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AAAA' } }
+export const shown = { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } }
