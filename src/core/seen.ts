@@ -42,3 +42,11 @@ export class Seen {
     this.reported ||= this.countedPieces === this.pieces
   }
 }
+
+/** A whole answer: what the upstream has written is billed, whatever of it is shown; how it ended is what is shown. */
+export function seenIn(written: readonly TurnEvent[], shown: readonly TurnEvent[]): Seen {
+  const seen = new Seen()
+  for (const event of written) if (event.type === 'delta') seen.text(event.text)
+  for (const event of shown) if (event.type !== 'delta') seen.event(event)
+  return seen
+}

@@ -1,4 +1,4 @@
-import { Seen } from '../core/seen.ts'
+import type { Seen } from '../core/seen.ts'
 import type { TurnEvent } from '../core/turn.ts'
 import type { Answer, AnswerStream, EditedRequest, StreamEncoder, Target, View } from '../protocol/protocol.ts'
 
@@ -12,15 +12,15 @@ export interface Pair {
 }
 
 /** A whole answer played as the stream it should have been. */
-export function replay(events: readonly TurnEvent[], encoder: StreamEncoder): AnswerStream {
-  const seen = new Seen()
-  let text = ''
-  for (const event of events) {
-    seen.event(event)
-    text += encoder.push(event)
-  }
+export function replay(events: readonly TurnEvent[], encoder: StreamEncoder, seen: Seen): AnswerStream {
+  const text = events.map(event => encoder.push(event)).join('')
   return {
-    ...{ seen, done: true, isComplete: true, push: () => '', end: () => text, shorten: () => '' },
+    seen,
+    done: true,
+    isComplete: true,
+    push: () => '',
+    end: () => text,
+    shorten: () => '',
     close: bill => encoder.close(bill),
   }
 }

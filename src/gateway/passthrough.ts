@@ -1,4 +1,5 @@
 import type { Ask } from '../core/ask.ts'
+import { seenIn } from '../core/seen.ts'
 import type { Protocol } from '../protocol/protocol.ts'
 import { type Pair, replay } from './pair.ts'
 
@@ -8,6 +9,9 @@ export function passthrough(ask: Ask, protocol: Protocol): Pair {
     request: target => protocol.editRequest(ask, target),
     body: (text, view) => protocol.editBody(text, view),
     stream: view => protocol.editStream(view),
-    bodyAsStream: (text, view) => replay(protocol.decodeBody(text), protocol.encodeStream(view)),
+    bodyAsStream: (text, view) => {
+      const events = protocol.decodeBody(text)
+      return replay(events, protocol.encodeStream(view), seenIn(events, events))
+    },
   }
 }

@@ -1,5 +1,5 @@
 import type { Ask } from '../core/ask.ts'
-import { Seen } from '../core/seen.ts'
+import { Seen, seenIn } from '../core/seen.ts'
 import type { TurnEvent } from '../core/turn.ts'
 import { unwrapperFor } from '../protocol/json-mode.ts'
 import type {
@@ -18,6 +18,7 @@ export function translate(ask: Ask, client: Protocol, upstream: Protocol): Pair 
   const turn = client.decodeRequest(ask)
   let restore: Restore = events => events
   let isEmulated = false
+  const both = (events: readonly TurnEvent[]) => [events, restore(events)] as const
   return {
     request(target) {
       const encoded = upstream.encodeRequest(turn, target)
@@ -25,12 +26,19 @@ export function translate(ask: Ask, client: Protocol, upstream: Protocol): Pair 
       isEmulated = encoded.emulation !== undefined
       return { body: encoded.body, dropped: [...turn.dropped, ...encoded.dropped] }
     },
-    body: (text, view) => client.encodeBody(restore(upstream.decodeBody(text)), view),
+    body: (text, view) => {
+      const [events, restored] = both(upstream.decodeBody(text))
+      const { render } = client.encodeBody(restored, view)
+      return { seen: seenIn(events, restored), render }
+    },
     stream: view => {
       const decoder = upstream.decodeStream({ callsMayOverlap: client.name === 'chat' && !isEmulated })
       return new TranslatedStream(decoder, client.encodeStream(view), restore)
     },
-    bodyAsStream: (text, view) => replay(restore(upstream.decodeBody(text)), client.encodeStream(view)),
+    bodyAsStream: (text, view) => {
+      const [events, restored] = both(upstream.decodeBody(text))
+      return replay(restored, client.encodeStream(view), seenIn(events, restored))
+    },
   }
 }
 

@@ -88,11 +88,12 @@ function mendBody(text: string, choices: readonly unknown[], view: View): string
     const choice = choices[place]
     if (!isObject(choice) || !isObject(choice.message)) return {}
     const message = rawObject(raw, 'message')
+    const ids = new Set<unknown>()
     const hasCalls = Array.isArray(choice.message.tool_calls) && choice.message.tool_calls.length > 0
     const reason = readFinishReason(choice.finish_reason)
     const honest = honestReason(reason ?? 'stop', hasCalls)
     const edits = {
-      ...eachCall(message, choice.message, mendWholeCall),
+      ...eachCall(message, choice.message, (raw, call) => mendWholeCall(raw, call, ids)),
       ...(view.wantsJson ? jsonContent(choice, hasCalls) : {}),
     }
     return {

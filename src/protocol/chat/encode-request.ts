@@ -54,7 +54,7 @@ function lost(turn: Turn, can: Capabilities, body: Readonly<Record<string, unkno
   const hasEffort = turn.effort !== undefined && turn.effort !== 'none'
   return namesOf({
     ...lostSampling(turn, body),
-    stop_sequences: turn.stop.length > STOPS_MAX,
+    stop_sequences: turn.stop.filter(stop => stop !== '').length > STOPS_MAX,
     [turn.effortField]: hasEffort && body.reasoning_effort === undefined,
     tools: hasTools && !can.tools,
     strict: turn.tools.some(({ strict }) => strict) && !can.strictTools,

@@ -6,14 +6,14 @@ import type { FinishReason } from '../../core/turn.ts'
  */
 export class EndNote {
   reason: FinishReason | undefined
-  private ridden = 0
+  private given = 0
   private isBare = false
 
   take(reason: FinishReason | undefined, isSpeaking: boolean): void {
     this.reason = reason ?? this.reason
     if (reason === undefined && !isSpeaking) return
     this.isBare = !isSpeaking
-    if (reason !== undefined && isSpeaking) this.ridden++
+    if (reason !== undefined) this.given++
   }
 
   /** We end it here, whatever the upstream has said, unless it is over anyway. */
@@ -23,6 +23,6 @@ export class EndNote {
 
   /** Nothing but the end mark can be missing. Of a vendor that puts a reason on every chunk, only a bare one is believed. */
   get isComplete(): boolean {
-    return this.reason !== undefined && (this.isBare || this.ridden === 1)
+    return this.reason !== undefined && (this.isBare || this.given === 1)
   }
 }

@@ -14,6 +14,7 @@ export class CallMender {
   private readonly list = new CallList()
   private readonly named = new Set<StreamedCall>()
   private readonly argued = new Set<StreamedCall>()
+  private readonly ids = new Set<unknown>()
 
   get hasCalls(): boolean {
     return this.list.calls.length > 0
@@ -30,7 +31,7 @@ export class CallMender {
     const { call, isFirst } = taken
     const edits = {
       ...(fragment.index === call.place ? {} : { index: String(call.place) }),
-      ...(isFirst ? begun(fragment) : repeated(fragment)),
+      ...(isFirst ? begun(fragment, this.ids) : repeated(fragment)),
       ...this.madeEdits(raw, fragment, taken),
     }
     if (call.name !== '') this.named.add(call)
@@ -53,10 +54,17 @@ export class CallMender {
 }
 
 /** An id that comes later would change the call's name for clients that have seen it begin. */
-const begun = ({ id, type, custom }: JsonObject): MemberEdits => ({
-  ...(typeof id === 'string' && id !== '' ? {} : jsonMembers({ id: newCallId() })),
+const begun = ({ id, type, custom }: JsonObject, ids: Set<unknown>): MemberEdits => ({
+  ...ownId(id, ids),
   ...(typeof type === 'string' && type !== '' ? {} : jsonMembers({ type: isObject(custom) ? 'custom' : 'function' })),
 })
+
+/** A call must be answerable: without an id, or under that of another, it is not. */
+function ownId(id: unknown, taken: Set<unknown>): MemberEdits {
+  const isOwn = typeof id === 'string' && id !== '' && !taken.has(id)
+  taken.add(id)
+  return isOwn ? {} : jsonMembers({ id: newCallId() })
+}
 
 const repeated = ({ id, type }: JsonObject): MemberEdits => ({
   ...(id === undefined ? {} : { id: undefined }),
@@ -64,13 +72,13 @@ const repeated = ({ id, type }: JsonObject): MemberEdits => ({
 })
 
 /** The same for a call that is there at once. */
-export function mendWholeCall(raw: string, call: JsonObject): string {
+export function mendWholeCall(raw: string, call: JsonObject, ids: Set<unknown>): string {
   const { id, type, function: made } = call
   const { function: textual } = callWithText(raw, call)
   if (!isObject(made) || !isObject(textual)) return raw
   const accepted = new JsonProgress().accept(asText(textual.arguments) ?? '') || '{}'
   const edits = {
-    ...(typeof id === 'string' && id !== '' ? {} : jsonMembers({ id: newCallId() })),
+    ...ownId(id, ids),
     ...(type === undefined ? jsonMembers({ type: 'function' }) : {}),
     ...(made.arguments === accepted
       ? {}

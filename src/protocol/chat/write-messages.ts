@@ -66,7 +66,8 @@ export class MessageWriter {
   private result({ id, parts, isError, cache }: ToolResult): unknown {
     if (cache) this.dropped.add('cache_control')
     const told = isError ? asError(parts) : parts
-    const asArray = this.target.capabilities.contentArrayInTool && told.length > 1
+    const isPlain = told.length <= 1 && told.every(({ type }) => type === 'text')
+    const asArray = this.target.capabilities.contentArrayInTool && !isPlain && told.length > 0
     const texts = () => told.map(part => (part.type === 'image' ? IMAGE_BELOW : this.plainText(part))).filter(Boolean)
     return { role: 'tool', tool_call_id: id, content: asArray ? told.map(part => this.part(part)) : texts().join('\n') }
   }

@@ -56,7 +56,7 @@ function lost(turn: Turn, can: Capabilities, body: Readonly<Record<string, unkno
   const hasEffort = turn.effort !== undefined && turn.effort !== 'none'
   return namesOf({
     ...lostSampling(turn, body),
-    stop: turn.stop.some(stop => stop.trim() === ''),
+    stop: turn.stop.some(stop => stop !== '' && stop.trim() === ''),
     [turn.effortField]: hasEffort && body.thinking === undefined,
     tools: hasTools && !can.tools,
     strict: turn.tools.some(({ strict }) => strict) && !can.strictTools,

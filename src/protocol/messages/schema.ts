@@ -53,8 +53,9 @@ function keep(kept: Record<string, unknown>, name: string, value: unknown): void
   if (before === undefined) kept[name] = value
   else if (name === 'anyOf') {
     delete kept.anyOf
-    kept.allOf = [...(Array.isArray(kept.allOf) ? kept.allOf : []), { anyOf: before }, { anyOf: value }]
-  } else if (isObject(before) && isObject(value)) kept[name] = { ...before, ...value }
+    keep(kept, 'allOf', [{ anyOf: before }, { anyOf: value }])
+  } else if (Array.isArray(before) && Array.isArray(value)) kept[name] = [...before, ...value]
+  else if (isObject(before) && isObject(value)) kept[name] = { ...before, ...value }
 }
 
 /** The keyword under which a value passes, and the value; no name where it cannot pass. */
