@@ -1,6 +1,6 @@
 import type { Block, Finish, FinishReason, OutputFormat, TurnEvent } from '../core/turn.ts'
 import { isJsonObject } from './json.ts'
-import { JsonProgress } from './json-progress.ts'
+import { beginsObject, JsonProgress } from './json-progress.ts'
 import type { Emulation } from './protocol.ts'
 
 /**
@@ -123,19 +123,19 @@ class JsonInText implements Unwrapper {
 export class JsonOnly {
   private readonly progress = new JsonProgress()
   private held = ''
-  private isLive = false
+  /** Undefined until anything but blanks has come. */
+  private isObject: boolean | undefined
 
   accept(text: string): string {
-    if (this.isLive) return this.progress.accept(text)
+    if (this.isObject) return this.progress.accept(text)
     this.held += text
-    if (!this.held.trimStart().startsWith('{')) return ''
-    this.isLive = true
-    return this.progress.accept(this.held.trimStart())
+    this.isObject ??= beginsObject(text)
+    return this.isObject ? this.progress.accept(this.held.trimStart()) : ''
   }
 
   /** What is left to say at the end. */
   rest(ending: Ending): string {
-    return this.isLive ? '' : documentOr(this.held, ending)
+    return this.isObject ? '' : documentOr(this.held, ending)
   }
 }
 

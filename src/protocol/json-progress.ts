@@ -58,3 +58,9 @@ const isBracket = (token: string): boolean => /^[{}[\]]$/.test(token)
 /** A number at the very end may go on; a word of the language may not. */
 const isWhole = (token: string, isFollowed: boolean): boolean =>
   /^"|^(true|false|null)$/.test(token) || (isFollowed && /\d$/.test(token))
+
+/** Whether a value that begins here is an object; undefined where there is nothing but blanks yet. */
+export function beginsObject(text: string): boolean | undefined {
+  const [first] = text.trimStart()
+  return first === undefined ? undefined : first === '{'
+}

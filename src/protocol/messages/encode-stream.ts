@@ -1,5 +1,6 @@
 import type { Block, FinishReason, TurnEvent } from '../../core/turn.ts'
 import type { Usage } from '../../core/usage.ts'
+import { beginsObject } from '../json-progress.ts'
 import { legalName } from '../names.ts'
 import type { Bill, StreamEncoder, View } from '../protocol.ts'
 import { stringify } from '../raw-json.ts'
@@ -13,7 +14,8 @@ class MessagesStreamEncoder implements StreamEncoder {
   private open: Block['type'] = 'text'
   private index = 0
   private isHidden = false
-  private hasInput = false
+  /** Of the input of a call; undefined until anything but blanks has come. */
+  private isObject: boolean | undefined
   private heldInput = ''
   private reason: FinishReason = 'stop'
   private stopSequence: string | undefined
@@ -62,7 +64,7 @@ class MessagesStreamEncoder implements StreamEncoder {
 
   private openBlock(block: Block): string {
     this.open = block.type
-    this.hasInput = false
+    this.isObject = undefined
     this.heldInput = ''
     this.isHidden = block.type === 'thinking' && !this.view.showThinking
     return this.isHidden
@@ -77,11 +79,10 @@ class MessagesStreamEncoder implements StreamEncoder {
 
   /** The input of a call is an object. What begins as anything else waits until it is whole, and is wrapped then. */
   private input(text: string): string {
-    if (this.hasInput) return this.write(text)
+    if (this.isObject) return this.write(text)
     this.heldInput += text
-    if (!this.heldInput.trimStart().startsWith('{')) return ''
-    this.hasInput = true
-    return this.write(this.heldInput)
+    this.isObject ??= beginsObject(text)
+    return this.isObject ? this.write(this.heldInput) : ''
   }
 
   private write(text: string): string {
@@ -101,7 +102,7 @@ class MessagesStreamEncoder implements StreamEncoder {
 
   private closeBlock(): string {
     if (this.isHidden) return ''
-    const isMissing = this.open === 'tool-call' && !this.hasInput
+    const isMissing = this.open === 'tool-call' && !this.isObject
     const input = isMissing ? this.write(stringify(toolInput(this.heldInput))) : ''
     return input + write({ type: 'content_block_stop', index: this.index++ })
   }

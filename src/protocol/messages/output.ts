@@ -3,6 +3,7 @@ import { jsonSentence } from '../json-mode.ts'
 import type { Emulation, Target } from '../protocol.ts'
 import { ANY_OBJECT, schemaOf } from '../schema.ts'
 import { sanitizeSchema } from './schema.ts'
+import { canThink } from './thinking.ts'
 
 /** How an upstream of this dialect is brought to answer in the form that was asked for. */
 export interface OutputPlan {
@@ -24,7 +25,7 @@ export function planOutput(turn: Turn, target: Target): OutputPlan {
     return { ...plain, format: { type: 'json_schema', schema: sanitizeSchema(output.schema) } }
   }
   const others = toolChoice?.type === 'none' ? [] : tools
-  const wantsThought = target.reasoning && turn.effort !== undefined && turn.effort !== 'none'
+  const wantsThought = canThink(target) && turn.effort !== undefined && turn.effort !== 'none'
   const isAsked = !target.capabilities.tools || (output.type === 'json' && (others.length > 0 || wantsThought))
   if (isAsked) return { ...plain, sentence: jsonSentence(output), emulation: { type: 'text' } }
   const schema = output.type === 'schema' ? output.schema : schemaOf({ type: 'object', additionalProperties: true })

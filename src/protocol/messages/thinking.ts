@@ -26,11 +26,13 @@ interface EncodedThinking {
   readonly effort?: Effort | undefined
 }
 
+export const canThink = ({ reasoning, capabilities }: Target): boolean => reasoning || capabilities.adaptiveThinking
+
 /** How much a model should think, in the way it can be told: an effort, or a budget within its limit. */
 export function encodeThinking({ turn, target, maxTokens, history, toolChoice }: ThinkingParts): EncodedThinking {
   const { effort } = turn
   const { adaptiveThinking, disableThinking, efforts } = target.capabilities
-  if (!effort || !(target.reasoning || adaptiveThinking)) return {}
+  if (!effort || !canThink(target)) return {}
   if (effort === 'none') return disableThinking ? { thinking: { type: 'disabled' } } : {}
   // A call that must be made leaves no room for thought; both together are refused.
   if (toolChoice?.type === 'tool' || toolChoice?.type === 'required') return {}
