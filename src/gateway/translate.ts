@@ -13,7 +13,7 @@ import type {
 import type { Frame } from '../protocol/sse.ts'
 import { type Pair, replay } from './pair.ts'
 
-/** Unlike to unlike, through the vocabulary: decode what one says, encode what the other understands. */
+/** Through the vocabulary: decode what one says, encode what the other understands. */
 export function translate(ask: Ask, client: Protocol, upstream: Protocol): Pair {
   const turn = client.decodeRequest(ask)
   let restore: Restore = events => events
@@ -90,7 +90,9 @@ class TranslatedStream implements AnswerStream {
 
   shorten(): string {
     const closing: TurnEvent[] = this.isOpen ? [{ type: 'close' }] : []
-    return this.write([...closing, { type: 'finish', reason: 'length', stopSequence: undefined, usage: undefined }])
+    const finish: TurnEvent = { type: 'finish', reason: 'length', stopSequence: undefined, usage: undefined }
+    // What was held back until it is whole is paid for, so it is delivered as it is.
+    return this.write([...closing, ...this.restore([finish])])
   }
 
   close(bill: Bill): string {
