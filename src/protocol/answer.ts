@@ -8,9 +8,11 @@ import { newCallId } from './names.ts'
 /** Blocks and calls of one answer: far more than any model writes, few enough to go through again and again. */
 export const PARTS_MAX = 4_096
 
-/** A call makes it a `tool-calls` ending whatever the vendor says, unless the answer was cut or refused. */
-export const honestReason = (reason: FinishReason, hasCalls: boolean): FinishReason =>
-  reason === 'stop' && hasCalls ? 'tool-calls' : reason
+/** A call, and nothing else, makes it a `tool-calls` ending, whatever the vendor says; cut and refused answers are that. */
+export function honestReason(reason: FinishReason, hasCalls: boolean): FinishReason {
+  if (reason !== 'stop' && reason !== 'tool-calls') return reason
+  return hasCalls ? 'tool-calls' : 'stop'
+}
 
 /** Writes `start (open delta* close)* finish`: whoever decodes an answer cannot get the grammar wrong. */
 export class AnswerWriter {
@@ -94,9 +96,8 @@ export class AnswerWriter {
   }
 
   private honest(reason: FinishReason, stopSequence: string | undefined): FinishReason {
-    const isPlain = reason === 'stop' || (reason === 'tool-calls' && this.toolCalls === 0)
-    if (!isPlain) return reason
-    return honestReason(stopSequence === undefined ? 'stop' : 'stop-sequence', this.toolCalls > 0)
+    const honest = honestReason(reason, this.toolCalls > 0)
+    return honest === 'stop' && stopSequence !== undefined ? 'stop-sequence' : honest
   }
 
   drain(): readonly TurnEvent[] {
@@ -107,7 +108,7 @@ export class AnswerWriter {
 }
 
 /** The last unit is the first half of a character of two. */
-function endsInHalf(text: string): boolean {
+export function endsInHalf(text: string): boolean {
   const last = text.charCodeAt(text.length - 1)
   return last >= 0xd800 && last <= 0xdbff
 }

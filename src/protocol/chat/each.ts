@@ -1,5 +1,6 @@
 import { isObject, type JsonObject } from '../../core/ask.ts'
 import { editMembers, elementSpans, type MemberEdits, rawText } from '../json.ts'
+import type { View } from '../protocol.ts'
 
 /** Edits inside answers of either form, whole or chunk; what is not changed keeps its text. */
 
@@ -16,16 +17,18 @@ export function eachChoice(data: string, change: (raw: string, place: number) =>
   return isChanged ? editMembers(data, { choices: `[${written.join(',')}]` }) : data
 }
 
-/** Writes the calls of a message or a delta anew, where there is something to change. */
+/** Writes the calls of a message or a delta anew, or takes them out, where there is something to change. */
 export function eachCall(
   raw: string,
   { tool_calls: calls }: JsonObject,
-  change: (raw: string, call: JsonObject) => string,
+  change: (raw: string, call: JsonObject) => string | undefined,
 ): MemberEdits {
   if (!Array.isArray(calls)) return {}
   const texts = elementSpans(raw, 'tool_calls').map(span => rawText(raw, span))
   const changed = texts.map((text, place) => (isObject(calls[place]) ? change(text, calls[place]) : text))
-  return changed.every((text, place) => text === texts[place]) ? {} : { tool_calls: `[${changed.join(',')}]` }
+  if (changed.every((text, place) => text === texts[place])) return {}
+  const kept = changed.filter(text => text !== undefined)
+  return { tool_calls: kept.length > 0 ? `[${kept.join(',')}]` : undefined }
 }
 
 /** Whether a delta says anything but who speaks. */
@@ -37,3 +40,14 @@ export function isSpeaking(delta: unknown): boolean {
 
 const isSaying = (value: unknown): boolean =>
   value !== null && value !== '' && !(Array.isArray(value) && value.length === 0)
+
+/** Clients take the first answer they find for the one they wanted; one that nobody asked for is none. */
+export const isAsked = (choice: unknown, { choices }: View): boolean =>
+  !isObject(choice) || typeof choice.index !== 'number' || choice.index < choices
+
+/** An answer, or a chunk of one, without the choices that nobody asked for. */
+export function onlyAsked(data: string, choices: readonly unknown[], view: View): string {
+  if (choices.every(choice => isAsked(choice, view))) return data
+  const kept = elementSpans(data, 'choices').filter((_, place) => isAsked(choices[place], view))
+  return editMembers(data, { choices: `[${kept.map(span => rawText(data, span)).join(',')}]` })
+}

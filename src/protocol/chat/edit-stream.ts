@@ -1,16 +1,17 @@
 import { isObject, type JsonObject } from '../../core/ask.ts'
 import { Seen } from '../../core/seen.ts'
 import type { FinishReason } from '../../core/turn.ts'
-import { flatText, honestReason, malformed, PARTS_MAX, parseAnswer, truncated } from '../answer.ts'
+import { endsInHalf, honestReason, malformed, PARTS_MAX, parseAnswer, truncated } from '../answer.ts'
 import { editMembers, jsonMembers, type MemberEdits, member, rawObject } from '../json.ts'
 import { JsonOnly } from '../json-mode.ts'
 import type { AnswerStream, Bill, View } from '../protocol.ts'
 import { rawJson, stringify } from '../raw-json.ts'
 import { dataFrame, type Frame } from '../sse.ts'
-import { eachCall, eachChoice, isSpeaking } from './each.ts'
+import { eachCall, eachChoice, isAsked, isSpeaking, onlyAsked } from './each.ts'
 import { head } from './encode-stream.ts'
 import { EndNote } from './end-note.ts'
 import { CallMender } from './mend-calls.ts'
+import { mendTexts, spokenText } from './mend-texts.ts'
 import { saidIn } from './response.ts'
 import { DONE, FINISH_REASONS, isDone, readFinishReason, readUsage, writeUsage } from './wire.ts'
 
@@ -22,6 +23,9 @@ interface Choice {
   readonly json: JsonOnly | undefined
   readonly note: EndNote
   hasRole: boolean
+  /** Calls of the form that came before `tools`. */
+  hasLegacyCall: boolean
+  half: string
 }
 
 /** A chunk that says that answers are over: all that it speaks of, and those that it ends. */
@@ -98,10 +102,12 @@ class ChatStreamEditor implements AnswerStream {
 
   private passOn(chunk: JsonObject, data: string): string {
     // Official clients throw on a chunk whose choices are no list of objects; it could not say anything anyway.
-    const wires = Array.isArray(chunk.choices) && chunk.choices.every(isObject) ? chunk.choices : undefined
-    if (!wires || (wires.length === 0 && chunk.usage)) return ''
+    if (!Array.isArray(chunk.choices) || !chunk.choices.every(isObject)) return ''
+    if (chunk.choices.length === 0 && chunk.usage) return ''
+    const wires = chunk.choices.filter(wire => isAsked(wire, this.view))
+    if (wires.length === 0 && chunk.choices.length > 0) return ''
     const isFirst = wires.some(wire => !this.choiceOf(wire).hasRole)
-    const text = editMembers(this.mended(wires, data), this.identity(chunk))
+    const text = editMembers(this.mended(wires, onlyAsked(data, chunk.choices, this.view)), this.identity(chunk))
     const choices = wires.map(wire => this.choiceOf(wire))
     const ended = choices.filter((_, place) => readFinishReason(wires[place]?.finish_reason) !== undefined)
     if (ended.length === 0) return dataFrame(text)
@@ -127,7 +133,8 @@ class ChatStreamEditor implements AnswerStream {
       const edits = {
         ...(choice.hasRole || delta.role === 'assistant' ? {} : { role: '"assistant"' }),
         ...(choice.hasRole && delta.role !== undefined ? { role: undefined } : {}),
-        ...(choice.json && delta.content ? jsonMembers({ content: choice.json.accept(flatText(delta.content)) }) : {}),
+        ...mendTexts(delta),
+        ...this.contentEdits(delta, choice),
         ...eachCall(rawObject(raw, 'delta'), delta, (text, call) => choice.calls.mend(text, call)),
       }
       choice.hasRole = true
@@ -141,13 +148,33 @@ class ChatStreamEditor implements AnswerStream {
     })
   }
 
+  /** Half a character waits for the other half: what one client has of it, it cannot write. */
+  private contentEdits(delta: JsonObject, choice: Choice): MemberEdits {
+    const given = spokenText(delta.content)
+    if (given === '') return {}
+    const whole = choice.half + given
+    const isCut = endsInHalf(whole)
+    choice.half = isCut ? whole.slice(-1) : ''
+    const text = isCut ? whole.slice(0, -1) : whole
+    const content = choice.json ? choice.json.accept(text) : text
+    return content === delta.content ? {} : jsonMembers({ content })
+  }
+
   private choiceOf(wire: JsonObject): Choice {
     const index = wire.index ?? 0
     const known = this.choices.get(index)
     if (known) return known
     if (this.choices.size === PARTS_MAX) throw malformed()
     const json = this.view.wantsJson ? new JsonOnly() : undefined
-    const choice = { index, calls: new CallMender(), json, note: new EndNote(), hasRole: false }
+    const choice = {
+      index,
+      calls: new CallMender(),
+      json,
+      note: new EndNote(),
+      hasRole: false,
+      hasLegacyCall: false,
+      half: '',
+    }
     this.choices.set(index, choice)
     return choice
   }
@@ -155,7 +182,9 @@ class ChatStreamEditor implements AnswerStream {
   private observe({ finish_reason, delta }: JsonObject, choice: Choice): void {
     choice.note.take(readFinishReason(finish_reason), isSpeaking(delta))
     this.seen.reason = choice.note.reason ?? this.seen.reason
-    if (isObject(delta)) this.seen.text(saidIn(delta))
+    if (!isObject(delta)) return
+    choice.hasLegacyCall ||= isObject(delta.function_call)
+    this.seen.text(saidIn(delta))
   }
 
   private head() {
@@ -185,22 +214,26 @@ class ChatStreamEditor implements AnswerStream {
 
   /** The contract: the arguments of a call are JSON even where the vendor sends none, and so is an answer in JSON mode. */
   private fillSilence({ index, calls, json, note }: Choice): string {
-    const empty = calls.silent.map(call => ({ tool_calls: [{ index: call, function: { arguments: '{}' } }] }))
+    const empty = calls.missing.map(call => ({ tool_calls: [call] }))
     const content = json?.rest({ reason: note.reason, hasCalls: calls.hasCalls })
     return [...empty, ...(content ? [{ content }] : [])].map(delta => this.chunk(index, delta, null)).join('')
   }
 }
 
-const isRegular = ({ index, delta, finish_reason }: JsonObject, { hasRole, json }: Choice): boolean =>
+const isRegular = ({ index, delta, finish_reason }: JsonObject, { hasRole, json, half }: Choice): boolean =>
   json === undefined &&
+  half === '' &&
   index !== undefined &&
   finish_reason !== '' &&
   isObject(delta) &&
   hasRole &&
   delta.role === undefined &&
-  !Array.isArray(delta.tool_calls)
+  !Array.isArray(delta.tool_calls) &&
+  !delta.reasoning &&
+  (typeof delta.content !== 'string' ? !Array.isArray(delta.content) : !endsInHalf(delta.content))
 
-const endOf = ({ calls, note }: Choice): FinishReason => honestReason(note.reason ?? 'stop', calls.hasCalls)
+const endOf = ({ calls, note, hasLegacyCall }: Choice): FinishReason =>
+  honestReason(note.reason ?? 'stop', calls.hasCalls || hasLegacyCall)
 
 /** The upstream's own word on the end where it is true; its unknown words are its own. */
 function honest({ data, choices }: Ending): string {

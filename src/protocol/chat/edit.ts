@@ -1,12 +1,13 @@
 import { type Ask, isObject, type JsonObject } from '../../core/ask.ts'
 import { Seen } from '../../core/seen.ts'
-import { flatText, honestReason, parseAnswer } from '../answer.ts'
+import { honestReason, parseAnswer } from '../answer.ts'
 import { editMembers, editMessages, jsonMembers, type MemberEdits, rawAt, rawObject, rawText, root } from '../json.ts'
 import { JsonOnly } from '../json-mode.ts'
 import type { Answer, EditedRequest, Target, View } from '../protocol.ts'
 import { withhold } from '../withhold.ts'
-import { eachCall, eachChoice } from './each.ts'
+import { eachCall, eachChoice, isAsked, onlyAsked } from './each.ts'
 import { mendWholeCall } from './mend-calls.ts'
+import { mendTexts, spokenText } from './mend-texts.ts'
 import { repairRequest } from './repair.ts'
 import { firstChoice, saidIn } from './response.ts'
 import { FINISH_REASONS, readFinishReason, readUsage, writeUsage } from './wire.ts'
@@ -83,16 +84,19 @@ export function editBody(text: string, view: View): Answer {
 }
 
 /** The contract: a call is a `tool_calls` ending, and its arguments are JSON, whatever the vendor says. */
-function mendBody(text: string, choices: readonly unknown[], view: View): string {
-  return eachChoice(text, (raw, place) => {
+function mendBody(text: string, all: readonly unknown[], view: View): string {
+  const choices = all.filter(choice => isAsked(choice, view))
+  return eachChoice(onlyAsked(text, all, view), (raw, place) => {
     const choice = choices[place]
     if (!isObject(choice) || !isObject(choice.message)) return {}
     const message = rawObject(raw, 'message')
     const ids = new Set<unknown>()
-    const hasCalls = Array.isArray(choice.message.tool_calls) && choice.message.tool_calls.length > 0
+    const { tool_calls: listed, function_call: legacy } = choice.message
+    const hasCalls = (Array.isArray(listed) && listed.length > 0) || isObject(legacy)
     const reason = readFinishReason(choice.finish_reason)
     const honest = honestReason(reason ?? 'stop', hasCalls)
     const edits = {
+      ...mendTexts(choice.message),
       ...eachCall(message, choice.message, (raw, call) => mendWholeCall(raw, call, ids)),
       ...(view.wantsJson ? jsonContent(choice, hasCalls) : {}),
     }
@@ -105,7 +109,7 @@ function mendBody(text: string, choices: readonly unknown[], view: View): string
 
 /** The contract: in JSON mode the content parses, whatever the vendor puts around it. */
 function jsonContent({ message, finish_reason }: JsonObject, hasCalls: boolean): MemberEdits {
-  const content = isObject(message) ? flatText(message.content) : ''
+  const content = isObject(message) ? spokenText(message.content) : ''
   const only = new JsonOnly()
   const json = only.accept(content) + only.rest({ reason: readFinishReason(finish_reason), hasCalls })
   return json === content.trim() ? {} : { content: JSON.stringify(json) }

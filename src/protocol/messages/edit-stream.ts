@@ -1,7 +1,7 @@
 import { isObject, type JsonObject } from '../../core/ask.ts'
 import { Seen } from '../../core/seen.ts'
 import { honestReason, malformed, PARTS_MAX, truncated } from '../answer.ts'
-import { editMembers, jsonMembers, rawObject } from '../json.ts'
+import { editMembers, jsonMembers, type MemberEdits, rawObject } from '../json.ts'
 import type { AnswerStream, Bill, View } from '../protocol.ts'
 import { type Frame, namedFrame } from '../sse.ts'
 import { isThinking } from './content.ts'
@@ -30,6 +30,8 @@ class MessagesStreamEditor implements AnswerStream {
   /** Indexes of blocks that are hidden; those behind them move up. */
   private readonly hidden = new Set<number>()
   private readonly openBlocks = new Set<unknown>()
+  /** Inputs of calls that stood in their starts. */
+  private readonly inputs = new Map<unknown, string>()
 
   constructor(view: View) {
     this.view = view
@@ -49,13 +51,14 @@ class MessagesStreamEditor implements AnswerStream {
         return this.start(payload, data)
       case 'content_block_start':
         this.open(payload)
-        return this.begin() + this.block(type, payload, data)
+        return this.begin() + this.emptied(payload, data)
       case 'content_block_delta':
         this.observe(part(payload, 'delta'))
+        this.inputs.delete(payload.index)
         return this.block(type, payload, data)
       case 'content_block_stop':
         this.openBlocks.delete(payload.index)
-        return this.block(type, payload, data)
+        return this.filledInput(payload) + this.block(type, payload, data)
       case 'message_delta':
         this.finish(payload, data)
         return this.begin()
@@ -92,7 +95,7 @@ class MessagesStreamEditor implements AnswerStream {
   private stopOpenBlocks(): string {
     const ends = [...this.openBlocks].map(index => {
       const data = JSON.stringify({ type: 'content_block_stop', index })
-      return this.block('content_block_stop', { index }, data)
+      return this.filledInput({ index }) + this.block('content_block_stop', { index }, data)
     })
     return ends.join('')
   }
@@ -126,6 +129,36 @@ class MessagesStreamEditor implements AnswerStream {
       usage: editMembers(rawObject(raw, 'usage'), jsonMembers(counters)),
     })
     return namedFrame('message_start', editMembers(data, { type: '"message_start"', message: edited }))
+  }
+
+  /** Starts are empty, for some clients discard whatever stands in them: it comes as a delta, or before the stop. */
+  private emptied(payload: JsonObject, data: string): string {
+    const block = part(payload, 'content_block')
+    const raw = rawObject(data, 'content_block')
+    const start = (edits: MemberEdits) =>
+      this.block('content_block_start', payload, editMembers(data, { content_block: editMembers(raw, edits) }))
+    for (const field of ['text', 'thinking'] as const) {
+      const said = block[field]
+      if (block.type !== field || typeof said !== 'string' || said === '') continue
+      return start({ [field]: '""' }) + this.delta(payload, { type: `${field}_delta`, [field]: said })
+    }
+    if (block.type !== 'tool_use' || !isObject(block.input) || Object.keys(block.input).length === 0)
+      return this.block('content_block_start', payload, data)
+    this.inputs.set(payload.index, rawObject(raw, 'input'))
+    return start({ input: '{}' })
+  }
+
+  /** The input of a call that was in its start, and got no fragments. */
+  private filledInput(payload: JsonObject): string {
+    const input = this.inputs.get(payload.index)
+    this.inputs.delete(payload.index)
+    return input === undefined ? '' : this.delta(payload, { type: 'input_json_delta', partial_json: input })
+  }
+
+  private delta(payload: JsonObject, delta: JsonObject): string {
+    const { index } = payload
+    this.observe(delta)
+    return this.block('content_block_delta', payload, JSON.stringify({ type: 'content_block_delta', index, delta }))
   }
 
   private open({ index, content_block }: JsonObject): void {

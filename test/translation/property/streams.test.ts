@@ -1,6 +1,7 @@
 import { describe, test } from 'bun:test'
 import type { ProtocolName } from '../../../src/core/ask.ts'
 import { NO_USAGE } from '../../../src/core/usage.ts'
+import { rawAt, root } from '../../../src/protocol/json.ts'
 import { PROTOCOLS } from '../../../src/protocol/protocols.ts'
 import { SseReader } from '../../../src/protocol/sse.ts'
 import { faultsInChat, faultsInMessages } from '../../pairs/grammar.ts'
@@ -91,7 +92,7 @@ function checkPassedOn(random: Random): void {
   same(failure?.failure, undefined, about)
   // An answer of nothing gets a block of nothing.
   if (answer.blocks.length === 0) return
-  same(saidIn(framesIn(output)), saidIn(beforeEnd(frames).map(data => JSON.parse(data))), about)
+  same(saidIn(framesIn(output)), saidIn(withEmptyStarts(beforeEnd(frames))), about)
 }
 
 const beforeEnd = (frames: readonly VendorFrame[]): string[] => {
@@ -99,6 +100,36 @@ const beforeEnd = (frames: readonly VendorFrame[]): string[] => {
     ({ event, data }) => data.trim() === '[DONE]' || `${event}${data}`.includes('message_stop'),
   )
   return frames.slice(0, end === -1 ? undefined : end).map(({ data }) => data)
+}
+
+/** What stands in the start of a block comes behind it: a text at once, an input where no fragment of it came. */
+function withEmptyStarts(frames: readonly string[]): JsonBody[] {
+  const inputs = new Map<number, string>()
+  const events = frames.flatMap((data): JsonBody[] => {
+    const event: JsonBody = JSON.parse(data)
+    const { index, content_block: block, delta } = event
+    if (delta) inputs.delete(index)
+    if (block?.type === 'tool_use' && Object.keys(block.input ?? {}).length > 0) {
+      inputs.set(index, rawAt(data, root(data), 'content_block', 'input') ?? '')
+      return [{ ...event, content_block: { ...block, input: {} } }]
+    }
+    const said = block && ['text', 'thinking'].includes(block.type) ? block[block.type] : ''
+    if (said) return [{ ...event, content_block: { ...block, [block.type]: '' } }, deltaOf(index, block.type, said)]
+    const isStop = index !== undefined && !block && !delta
+    return isStop ? [...takeInput(inputs, index), event] : [event]
+  })
+  return [...events, ...[...inputs.keys()].flatMap(index => takeInput(inputs, index))]
+}
+
+const deltaOf = (index: number, field: string, said: string): JsonBody => ({
+  index,
+  delta: { type: `${field}_delta`, [field]: said },
+})
+
+function takeInput(inputs: Map<number, string>, index: number): JsonBody[] {
+  const input = inputs.get(index)
+  inputs.delete(index)
+  return input === undefined ? [] : [{ index, delta: { type: 'input_json_delta', partial_json: input } }]
 }
 
 /** Of all blocks, in the order it came; where the vendor forgot to end a block, that is made up for. */
