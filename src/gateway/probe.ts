@@ -1,11 +1,11 @@
 import type { JsonObject, ProtocolName } from '../core/ask.ts'
 import type { Channel, Model } from '../core/catalog.ts'
-import { newHex } from '../core/ids.ts'
 import type { Probe } from '../core/probe.ts'
 import { NO_USAGE } from '../core/usage.ts'
 import { asAnswerFailure, flatText } from '../protocol/answer.ts'
 import { PROTOCOLS } from '../protocol/protocols.ts'
 import { callChannel, concealer, pairFor, targetOf } from './channel.ts'
+import { viewOf } from './view.ts'
 
 const CLIENTS: readonly ProtocolName[] = ['chat', 'messages']
 /** Enough for a word, little enough to cost next to nothing. */
@@ -38,16 +38,7 @@ async function probe(client: ProtocolName, { channel, model, clock }: ProbeParts
   })
   try {
     const reply = await callChannel({ channel, ask, body, headers: new Headers(), abort: new AbortController() })
-    const view = { id: newHex(16), model: model.id, createdSeconds: 0, includeUsage: false, showThinking: false }
-    const { choices, textTools, legacyCalls, wantsJson } = ask
-    const answer = pair.body(await reply.text(), {
-      ...view,
-      promptEstimate: 0,
-      choices,
-      textTools,
-      legacyCalls,
-      wantsJson,
-    })
+    const answer = pair.body(await reply.text(), viewOf(ask, { model, startedAt, promptEstimate: 0 }))
     const said = textOf(JSON.parse(answer.render({ usage: NO_USAGE, cost: '' })))
     return done({ answer: said, failure: undefined })
   } catch (error) {

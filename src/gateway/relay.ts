@@ -1,7 +1,6 @@
 import type { Ask } from '../core/ask.ts'
 import type { Channel, Model } from '../core/catalog.ts'
 import { asGatewayError, GatewayError } from '../core/failure.ts'
-import { newHex } from '../core/ids.ts'
 import type { Ending } from '../core/ledger.ts'
 import { formatDollars } from '../core/money.ts'
 import type { Seen } from '../core/seen.ts'
@@ -18,6 +17,7 @@ import type { Pair } from './pair.ts'
 import type { Limits } from './reserve.ts'
 import type { Call, Reply } from './serve.ts'
 import type { Charged, Settlement } from './settlement.ts'
+import { viewOf } from './view.ts'
 import { WatchedStream } from './watch.ts'
 
 export interface Relay extends Limits {
@@ -78,7 +78,7 @@ function replyHeaders(channel: Channel, dropped: readonly string[]): Record<stri
 
 async function whole(relay: Relay, upstream: UpstreamReply, headers: Record<string, string>): Promise<Reply> {
   const { pair, settlement, meter, promptEstimate } = relay
-  const answer = pair.body(await upstream.text(), viewOf(relay))
+  const answer = pair.body(await upstream.text(), viewFor(relay))
   settlement.firstByte()
   const ending = endingOf(answer.seen, relay)
   const counted = count(answer.seen, promptEstimate)
@@ -101,7 +101,7 @@ function moneyHeaders({ bill, balance, keyRemaining }: Charged): Record<string, 
 
 async function streamed(relay: Relay, upstream: UpstreamReply, headers: Record<string, string>): Promise<Reply> {
   const { call, ask, pair, settlement, meter, flight, promptEstimate } = relay
-  const view = viewOf(relay)
+  const view = viewFor(relay)
   const answer = (await upstream.isStream()) ? pair.stream(view) : pair.bodyAsStream(await upstream.text(), view)
   const protocol: Protocol = PROTOCOLS[ask.protocol]
   const watched = new WatchedStream({
@@ -119,17 +119,5 @@ async function streamed(relay: Relay, upstream: UpstreamReply, headers: Record<s
   return { headers, body: await watched.open(), ended: settlement.ended }
 }
 
-function viewOf({ ask, model, call, promptEstimate }: Relay): View {
-  return {
-    id: newHex(16),
-    model: model.id,
-    createdSeconds: Math.floor(call.startedAt / 1000),
-    includeUsage: ask.includeUsage,
-    choices: ask.choices,
-    showThinking: ask.showThinking,
-    promptEstimate,
-    textTools: ask.textTools,
-    legacyCalls: ask.legacyCalls,
-    wantsJson: ask.wantsJson,
-  }
-}
+const viewFor = ({ ask, model, call: { startedAt }, promptEstimate }: Relay): View =>
+  viewOf(ask, { model, startedAt, promptEstimate })

@@ -1,8 +1,8 @@
 import type { Ask, JsonObject } from '../../core/ask.ts'
 import { flatText } from '../answer.ts'
-import { type Exchange, inspect } from '../breaks.ts'
 import { textOf } from '../fields.ts'
 import { MISSING_RESULT, orphanText } from '../history.ts'
+import { type Exchange, inspect } from '../inspection.ts'
 import { editMessages, rawText } from '../json.ts'
 
 /** The caller's text, with results made up for calls that have none, and results that answer nothing made plain words. */
