@@ -1,18 +1,31 @@
-import type { Config, LoadedCatalog } from './config/config.ts'
+import { playgroundLimits, redemptionLimits } from './admin/attempts.ts'
+import { channelAlerts } from './admin/channel-alerts.ts'
+import { SignInLimits } from './admin/sign-in-limits.ts'
+import { choresOf } from './chores.ts'
+import type { Config } from './config/config.ts'
 import type { Channel, Model } from './core/catalog.ts'
-import { newHex } from './core/ids.ts'
-import type { Store } from './core/store.ts'
+import { newHex, newSecret } from './core/ids.ts'
+import { createSealer } from './core/seal.ts'
 import { Flights } from './gateway/flights.ts'
+import { Keeper } from './gateway/keeper.ts'
+import { previewRequest } from './gateway/preview.ts'
 import { probeChannel } from './gateway/probe.ts'
+import { Refusals } from './gateway/refusals.ts'
 import { listen } from './http/server.ts'
 import { Ledger, TEND_MS } from './ledger/ledger.ts'
+import { Redemptions } from './ledger/redemptions.ts'
+import { LiveCatalog } from './live-catalog.ts'
+import { Notifier } from './notices/notifier.ts'
 import { openStore } from './open-store.ts'
-import { Catalog } from './routing/catalog.ts'
-import { findAdminToken } from './setup/admin-token.ts'
+import type { Catalog } from './routing/catalog.ts'
+import { Health } from './routing/health.ts'
 import { createFirstAccount } from './setup/first-account.ts'
+import { createFirstInvite } from './setup/first-invite.ts'
 import { SandboxChannels } from './setup/sandbox-channels.ts'
+import { findSecret } from './setup/secret-file.ts'
 import { createLog } from './telemetry/log.ts'
 import { Metrics } from './telemetry/metrics.ts'
+import { Tending } from './tending.ts'
 import { VERSION } from './version.ts'
 
 /** A running Duet. */
@@ -22,6 +35,9 @@ export interface App {
   readonly notes: readonly string[]
   /** Set on the first start only: the one time the first key is shown. */
   readonly firstKey: string | undefined
+  /** Set once: on the first start of a Duet that nobody can sign in to. */
+  readonly signInLink: string | undefined
+  readonly consoleUrl: string
   readonly adminTokenPath: string | undefined
   readonly isSandbox: boolean
   /** Reads models and channels again; a faulty file is refused whole and the last good one stays. */
@@ -38,52 +54,74 @@ export async function startApp(config: Config, write: (text: string) => void): P
   const loaded = await config.catalog.load()
   const store = openStore(config)
   const log = createLog(write, clock)
-  const { directory, records, audit } = store
+  const { directory, people, codes, notices, records, standing, captures, audit } = store
   const ledger = new Ledger(store.ledger, { owner: newHex(8), clock })
   const abandoned = await ledger.recover()
   if (abandoned > 0) log.info('released holds of an interrupted run', { holds: abandoned })
+  const redemptions = new Redemptions(codes, ledger)
 
-  const admin = findAdminToken(config.adminToken, config.dataFolder)
+  const folder = config.dataFolder
+  const generateToken = () => `duet-admin-${newSecret()}`
+  const token = findSecret({ given: config.adminToken, folder, name: 'admin-token', generate: generateToken })
+  const sealer = createSealer(findSecret({ given: config.secret, folder, name: 'secret', generate: newSecret }).secret)
   const sandbox = new SandboxChannels()
-  const build = (parts: LoadedCatalog) => buildCatalog(parts, { sandbox, store, clock })
-  let catalog = await build(loaded)
+  const health = new Health(clock)
+  const live = await LiveCatalog.open({ source: config.catalog, store, sealer, sandbox, health, log, clock }, loaded)
+  const catalog = () => live.current
 
   const flights = new Flights()
+  const tellLost = (message: string) => (error: unknown) => log.error(message, { error })
   const probe = (channel: Channel, model: Model) => probeChannel(channel, model, clock)
+  const publicUrl = () => config.publicUrl ?? reachable(listening.url)
+  const consoleUrl = () => `${publicUrl()}/console`
+  // An address that only this machine can use is no hint for callers from elsewhere.
+  const isReachable = config.publicUrl !== undefined || isLoopback(config.host)
+  const hintUrl = () => (isReachable ? consoleUrl() : undefined)
+  const notifier = new Notifier({ notices, sealer, clock, consoleUrl: () => `${publicUrl()}/console/billing` })
+  const refusals = new Refusals({ ledger, clock, report: tellLost('a refused request was not recorded') })
+  const keeper = new Keeper({ captures, sealer, consoleUrl: hintUrl, report: tellLost('a request was not stored') })
   const listening = listen(config, {
-    gateway: { keys: directory, ledger, flights, clock, catalog: () => catalog },
-    admin: { directory, ledger, records, audit, clock, adminToken: admin.token, catalog: () => catalog, probe },
+    gateway: { keys: directory, ledger, refusals, keeper, flights, health, clock, catalog },
+    admin: {
+      ...{ directory, people, ledger, records, standing, captures, audit, sealer, clock, probe, publicUrl },
+      ...{ signIns: new SignInLimits(clock), redeeming: redemptionLimits(clock), playing: playgroundLimits(clock) },
+      ...{ log, codes, redemptions },
+      ...{ notices, testNotice: (target, subject) => notifier.test(target, subject) },
+      ...{ adminToken: token.secret, version: VERSION, isSandbox: () => catalog().isSandbox },
+      ...{ catalog, editor: live, health, prices: store.prices, channelAlerts: () => channelAlerts(catalog(), health) },
+      preview: request => previewRequest(request, catalog()),
+    },
     log,
     metrics: new Metrics(VERSION),
+    consoleUrl: hintUrl,
   })
 
   // After the port is ours: a start that fails must not leave an account behind whose key nobody has seen.
   const firstKey = await createFirstAccount(config.bootstrapKey, { directory, ledger, records, clock })
+  const signInLink = await createFirstInvite({ directory, people, sealer, clock, publicUrl })
 
-  const tend = async () => {
-    const { overdue, recovered } = await ledger.tend()
-    if (overdue > 0) log.error('settlements wait to be written', { settlements: overdue })
-    if (recovered > 0) log.error('released holds that belonged to no call', { holds: recovered })
-    await directory.keepLastUsed()
-  }
-  const tendOrTell = () => tend().catch(error => log.error('the ledger cannot be written', { error }))
-  const tending = setInterval(tendOrTell, TEND_MS)
+  const chores = choresOf({ ledger, redemptions, directory, people, captures, notifier, log, clock })
+  const tending = new Tending(chores, log)
+  await tending.begin(TEND_MS)
 
   return {
     url: listening.url,
-    catalog,
-    notes: loaded.notes,
+    catalog: live.current,
+    notes: live.notes,
     firstKey,
-    adminTokenPath: admin.path,
-    isSandbox: loaded.channels.length === 0,
+    signInLink,
+    consoleUrl: consoleUrl(),
+    adminTokenPath: token.path,
+    isSandbox: live.current.isSandbox,
     async reload() {
-      catalog = await build(await config.catalog.load())
-      log.info('configuration read again', { models: catalog.models.size, channels: catalog.channels.length })
+      await live.reload()
     },
     async stop() {
       await listening.drain(DRAIN_MS_MAX, () => flights.cut())
-      clearInterval(tending)
+      tending.end()
+      await notifier.stop()
       const unwritten = await ledger.drain()
+      await keeper.drain()
       await directory.keepLastUsed().catch(error => log.error('the last use of keys is lost', { error }))
       await sandbox.stop()
       store.close()
@@ -95,21 +133,7 @@ export async function startApp(config: Config, write: (text: string) => void): P
   }
 }
 
-interface CatalogDeps {
-  readonly sandbox: SandboxChannels
-  readonly store: Store
-  readonly clock: () => number
-}
+const isLoopback = (host: string): boolean => /^(127\.|localhost$|::1$|\[::1\]$)/.test(host)
 
-/** A new snapshot. Prices that changed get a new version first, so that every charge can name the one it was made with. */
-async function buildCatalog(parts: LoadedCatalog, { sandbox, store, clock }: CatalogDeps): Promise<Catalog> {
-  const { models, channels, aliases } = parts
-  const priced = models.flatMap(({ id, price }) => (price ? [{ model: id, price }] : []))
-  const prices = await store.prices.publish(priced, clock())
-  return new Catalog({
-    models,
-    aliases,
-    prices,
-    channels: channels.length > 0 ? channels : await sandbox.channels(models),
-  })
-}
+/** Nobody can visit "every address of this machine". */
+const reachable = (url: string): string => url.replace(/\/\/(0\.0\.0\.0|\[::\])/, '//localhost')

@@ -4,9 +4,11 @@ import type { Deposit, Entry } from '../core/ledger.ts'
 import { formatDollars, ZERO } from '../core/money.ts'
 import type { Records } from '../core/records.ts'
 import type { Ledger } from '../ledger/ledger.ts'
-import type { AccountView, DepositView, EntryView, List } from './contract.ts'
+import { list } from './contract/common.ts'
+import { AccountView, DepositView, EntryList, type EntryView } from './contract.ts'
 import { conflict, notFound, unprocessable } from './failure.ts'
 import { ADJUSTMENT, NEW_ACCOUNT, read, readPage, TOP_UP } from './input.ts'
+import { type Actor, type AdminReply, confinedTo, created, maySee, ok, PAGED, type Routes } from './route.ts'
 
 export interface AccountsDeps {
   readonly directory: Directory
@@ -15,7 +17,7 @@ export interface AccountsDeps {
   readonly clock: () => number
 }
 
-export async function createAccount(body: unknown, { directory, ledger, clock }: AccountsDeps): Promise<AccountView> {
+async function createAccount(body: unknown, { directory, ledger, clock }: AccountsDeps): Promise<AccountView> {
   const { name, group, balance } = read(NEW_ACCOUNT, body)
   const created = await directory.createAccount({ id: `acc_${newHex(10)}`, name, group, createdAt: clock() })
   if (!created) throw conflict(`an account named ${name} exists already`, 'name')
@@ -26,19 +28,19 @@ export async function createAccount(body: unknown, { directory, ledger, clock }:
   return viewAccount(await findAccount(created.id, directory))
 }
 
-export async function listAccounts(query: URLSearchParams, { directory }: AccountsDeps): Promise<List<AccountView>> {
+async function listAccounts(query: URLSearchParams, actor: Actor, { directory }: AccountsDeps) {
+  const own = confinedTo(actor)
+  const account = own === undefined ? undefined : await directory.account(own)
+  if (own !== undefined) return { data: account ? [viewAccount(account)] : [], next: null }
   const { rows, next } = await directory.accounts(readPage(query))
   return { data: rows.map(viewAccount), next: next ?? null }
 }
 
-export const showAccount = async (id: string, { directory }: AccountsDeps): Promise<AccountView> =>
-  viewAccount(await findAccount(id, directory))
-
-export const topUp = (id: string, body: unknown, deps: AccountsDeps): Promise<Deposited> =>
+const topUp = (id: string, body: unknown, deps: AccountsDeps): Promise<Deposited> =>
   deposit(id, { kind: 'topup', ...read(TOP_UP, body) }, deps)
 
 /** The correction of a mistake, up or down. It says why. */
-export const adjust = (id: string, body: unknown, deps: AccountsDeps): Promise<Deposited> =>
+const adjust = (id: string, body: unknown, deps: AccountsDeps): Promise<Deposited> =>
   deposit(id, { kind: 'adjustment', ...read(ADJUSTMENT, body) }, deps)
 
 interface Deposited {
@@ -68,24 +70,25 @@ async function deposit(
   return { applied: outcome.applied, entry: { ...viewEntry(outcome.entry), account: view } }
 }
 
-export async function listEntries(
-  id: string,
-  query: URLSearchParams,
-  { directory, records }: AccountsDeps,
-): Promise<List<EntryView>> {
-  const page = readPage(query, /^\d{1,15}$/)
-  const account = await findAccount(id, directory)
-  const { rows, next } = await records.entries(account.id, page)
-  return { data: rows.map(viewEntry), next: next ?? null }
+async function listEntries(account: Account, query: URLSearchParams, { records }: AccountsDeps): Promise<EntryList> {
+  const { rows, next } = await records.entries(account.id, readPage(query, /^\d{1,15}$/))
+  return { data: rows.map(viewEntry), next: next ?? null, account: viewAccount(account) }
 }
 
-export async function findAccount(id: string, directory: Directory): Promise<Account> {
+/** By id or name; an account that is not the actor's is as good as not there. */
+export async function accountFor(actor: Actor, id: string, directory: Directory): Promise<Account> {
+  const account = await directory.account(id)
+  if (!account || !maySee(actor, account.id)) throw notFound(`account ${id}`)
+  return account
+}
+
+async function findAccount(id: string, directory: Directory): Promise<Account> {
   const account = await directory.account(id)
   if (!account) throw notFound(`account ${id}`)
   return account
 }
 
-const viewAccount = (account: Account): AccountView => ({
+export const viewAccount = (account: Account): AccountView => ({
   id: account.id,
   name: account.name,
   group: account.group,
@@ -106,3 +109,51 @@ export const viewEntry = (entry: Entry): EntryView => ({
   at: new Date(entry.at).toISOString(),
   hash: entry.hash,
 })
+
+const deposited = ({ applied, entry }: Deposited): AdminReply => ({ status: applied ? 201 : 200, body: entry })
+
+export const accountRoutes: Routes<AccountsDeps> = {
+  'POST /accounts': {
+    access: 'admin',
+    summary: 'Make an account',
+    body: NEW_ACCOUNT,
+    answers: { 201: AccountView },
+    errors: [409],
+    handle: async ({ json, deps }) => created(await createAccount(await json(), deps)),
+  },
+  'GET /accounts': {
+    access: 'member',
+    summary: 'List accounts',
+    query: PAGED,
+    answers: { 200: list(AccountView) },
+    handle: async ({ call, actor, deps }) => ok(await listAccounts(call.query, actor, deps)),
+  },
+  'GET /accounts/*': {
+    access: 'member',
+    summary: 'Show an account, by id or name',
+    answers: { 200: AccountView },
+    handle: async ({ ids: [id = ''], actor, deps }) => ok(viewAccount(await accountFor(actor, id, deps.directory))),
+  },
+  'POST /accounts/*/topups': {
+    access: 'admin',
+    summary: 'Add money; the same source again is applied once and answered with 200',
+    body: TOP_UP,
+    answers: { 201: DepositView, 200: DepositView },
+    handle: async ({ ids: [id = ''], json, deps }) => deposited(await topUp(id, await json(), deps)),
+  },
+  'POST /accounts/*/adjustments': {
+    access: 'admin',
+    summary: 'Correct a balance, up or down, and say why',
+    body: ADJUSTMENT,
+    answers: { 201: DepositView, 200: DepositView },
+    handle: async ({ ids: [id = ''], json, deps }) => deposited(await adjust(id, await json(), deps)),
+  },
+  'GET /accounts/*/entries': {
+    access: 'member',
+    summary: 'The ledger of an account, newest first, with the balance after each entry',
+    query: PAGED,
+    answers: { 200: EntryList },
+    handle: async ({ ids: [id = ''], call, actor, deps }) =>
+      ok(await listEntries(await accountFor(actor, id, deps.directory), call.query, deps)),
+  },
+}

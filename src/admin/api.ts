@@ -1,94 +1,79 @@
 import { timingSafeEqual } from 'node:crypto'
-import type { AccountsDeps } from './accounts.ts'
-import { adjust, createAccount, listAccounts, listEntries, showAccount, topUp } from './accounts.ts'
-import { type ChannelsDeps, listChannels, listModels, testChannel } from './catalog.ts'
+import { type AccountsDeps, accountRoutes } from './accounts.ts'
+import { type CatalogDeps, catalogRoutes } from './catalog.ts'
+import { type CodesDeps, codeRoutes } from './codes.ts'
 import type { ErrorView } from './contract.ts'
+import { type EventsDeps, eventRoutes } from './events.ts'
+import { type ExportsDeps, exportRoutes } from './exports.ts'
 import { AdminError } from './failure.ts'
-import { changeKey, createKey, type KeysDeps, listKeys, revokeKey, showKey } from './keys.ts'
-import { listUsage, showUsage, summarize, type UsageDeps } from './usage.ts'
-import { type VerifyDeps, verifyLedger } from './verify.ts'
+import { type InvitesDeps, inviteRoutes } from './invites.ts'
+import { type KeysDeps, keyRoutes } from './keys.ts'
+import { type NoticesDeps, noticeRoutes } from './notices.ts'
+import { type OpenApiDeps, openApiRoutes } from './openapi.ts'
+import { refuseOtherSites } from './origin.ts'
+import { type OverviewDeps, overviewRoutes } from './overview.ts'
+import { type PlaygroundDeps, playgroundRoutes } from './playground.ts'
+import type { Access, Actor, AdminCall, AdminReply, Route, Routes } from './route.ts'
+import { findSession, type SessionsDeps, sessionRoutes } from './sessions.ts'
+import { type UsageDeps, usageRoutes } from './usage.ts'
+import { type UsersDeps, userRoutes } from './users.ts'
+import { ledgerRoutes, type VerifyDeps } from './verify.ts'
 
-export interface AdminDeps extends AccountsDeps, KeysDeps, UsageDeps, VerifyDeps, ChannelsDeps {
+export interface AdminDeps
+  extends AccountsDeps,
+    KeysDeps,
+    UsageDeps,
+    VerifyDeps,
+    CatalogDeps,
+    SessionsDeps,
+    InvitesDeps,
+    UsersDeps,
+    CodesDeps,
+    NoticesDeps,
+    PlaygroundDeps,
+    OverviewDeps,
+    ExportsDeps,
+    EventsDeps,
+    OpenApiDeps {
   readonly adminToken: string
 }
 
-/** A management request as the edge hands it over. */
-export interface AdminCall {
-  readonly method: string
-  /** Below `/api`, as it was requested. */
-  readonly path: string
-  /** Its parts, decoded. */
-  readonly segments: readonly string[]
-  readonly query: URLSearchParams
-  readonly token: string | undefined
-  /** What the caller reads, as its `accept` header says. */
-  readonly accept: string
-  /** Aborted when the caller has left. */
-  readonly signal: AbortSignal
-  text(): Promise<string>
-}
-
-export interface AdminReply {
-  readonly status: number
-  readonly body?: unknown
-  /** Set where an answer comes bit by bit: one JSON object a line. */
-  readonly lines?: AsyncIterable<unknown>
-}
-
-interface Matched {
-  readonly call: AdminCall
-  readonly id: string
-  readonly deps: AdminDeps
-  json(): Promise<unknown>
-}
-
-type Handler = (matched: Matched) => Promise<AdminReply>
-
-const ROUTES: Readonly<Record<string, Handler>> = {
-  'POST /accounts': async ({ json, deps }) => ({ status: 201, body: await createAccount(await json(), deps) }),
-  'GET /accounts': async ({ call, deps }) => ({ status: 200, body: await listAccounts(call.query, deps) }),
-  'GET /accounts/*': async ({ id, deps }) => ({ status: 200, body: await showAccount(id, deps) }),
-  'POST /accounts/*/topups': async ({ id, json, deps }) => {
-    const { applied, entry } = await topUp(id, await json(), deps)
-    return { status: applied ? 201 : 200, body: entry }
-  },
-  'POST /accounts/*/adjustments': async ({ id, json, deps }) => {
-    const { applied, entry } = await adjust(id, await json(), deps)
-    return { status: applied ? 201 : 200, body: entry }
-  },
-  'GET /accounts/*/entries': async ({ id, call, deps }) => ({
-    status: 200,
-    body: await listEntries(id, call.query, deps),
-  }),
-  'POST /keys': async ({ json, deps }) => ({ status: 201, body: await createKey(await json(), deps) }),
-  'GET /keys': async ({ call, deps }) => ({ status: 200, body: await listKeys(call.query, deps) }),
-  'GET /keys/*': async ({ id, deps }) => ({ status: 200, body: await showKey(id, deps) }),
-  'PATCH /keys/*': async ({ id, json, deps }) => ({ status: 200, body: await changeKey(id, await json(), deps) }),
-  'DELETE /keys/*': async ({ id, deps }) => {
-    await revokeKey(id, deps)
-    return { status: 204 }
-  },
-  'GET /usage': async ({ call, deps }) => ({ status: 200, body: await listUsage(call.query, deps) }),
-  'GET /usage/*': async ({ id, deps }) => ({ status: 200, body: await showUsage(id, deps) }),
-  'GET /usage/summary': async ({ call, deps }) => ({ status: 200, body: await summarize(call.query, deps) }),
-  'GET /ledger/verify': async ({ call, deps }) => verifyLedger(call, deps),
-  'GET /models': async ({ deps }) => ({ status: 200, body: listModels(deps.catalog()) }),
-  'GET /channels': async ({ deps }) => ({ status: 200, body: listChannels(deps.catalog()) }),
-  'POST /channels/*/test': async ({ id, json, deps }) => ({
-    status: 200,
-    body: await testChannel(id, await json(), deps),
-  }),
+export const ROUTES: Routes<AdminDeps> = {
+  ...sessionRoutes,
+  ...inviteRoutes,
+  ...userRoutes,
+  ...accountRoutes,
+  ...keyRoutes,
+  ...usageRoutes,
+  ...catalogRoutes,
+  ...ledgerRoutes,
+  ...codeRoutes,
+  ...noticeRoutes,
+  ...playgroundRoutes,
+  ...overviewRoutes,
+  ...exportRoutes,
+  ...eventRoutes,
+  ...openApiRoutes(() => ROUTES),
 }
 
 /** The management API: JSON in, JSON out, honest statuses. */
 export async function manage(call: AdminCall, deps: AdminDeps): Promise<AdminReply> {
   try {
-    refuseUnlessAdmin(call.token, deps.adminToken)
-    const { handler, id } = match(call)
-    return await handler({ call, id, deps, json: () => readJson(call) })
+    const found = match(call)
+    const access = 'route' in found ? found.route.access : 'member'
+    const actor = access === 'open' ? NOBODY : await authorize(call, access, deps)
+    // Whoever may not ask does not learn either what there is to ask for.
+    if ('problem' in found) throw found.problem
+    const { route, ids } = found
+    const reply = await route.handle({ call, ids, actor, deps, json: () => readJson(call) })
+    return actor.renewal ? { session: actor.renewal, ...reply } : reply
   } catch (error) {
     if (!(error instanceof AdminError)) throw error
-    return { status: error.status, body: viewError(error) }
+    return {
+      status: error.status,
+      body: viewError(error),
+      ...(error.retryAfter ? { retryAfter: error.retryAfter } : {}),
+    }
   }
 }
 
@@ -96,24 +81,67 @@ const viewError = ({ code, message, param }: AdminError): ErrorView => ({
   error: { code, message, ...(param === undefined ? {} : { param }) },
 })
 
-function refuseUnlessAdmin(token: string | undefined, expected: string): void {
-  const [given, wanted] = [Buffer.from(token ?? ''), Buffer.from(expected)]
-  const isRight = given.byteLength === wanted.byteLength && timingSafeEqual(given, wanted)
-  if (!isRight) throw new AdminError(401, 'unauthorized', 'send the admin token as "Authorization: Bearer <token>"')
+// ── who may ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+const NOBODY: Actor = { role: 'member', user: undefined, sessionId: undefined, renewal: undefined }
+const OPERATOR: Actor = { role: 'admin', user: undefined, sessionId: undefined, renewal: undefined }
+
+async function authorize(call: AdminCall, access: Access, deps: AdminDeps): Promise<Actor> {
+  const actor = await findActor(call, deps)
+  if (!actor) {
+    throw new AdminError(401, 'unauthorized', 'sign in, or send the admin token as "Authorization: Bearer <token>"')
+  }
+  if (access === 'admin' && actor.role !== 'admin') throw new AdminError(403, 'forbidden', 'only an admin may do this')
+  return actor
 }
 
-/** Ids stand in the second place of every path that has one. */
-function match({ method, path, segments }: AdminCall): { handler: Handler; id: string } {
-  const [collection = '', id, ...rest] = segments
-  const shape = `/${[collection, ...(id === undefined ? [] : ['*']), ...rest].join('/')}`
-  const exact = `/${segments.join('/')}`
-  const handler = ROUTES[`${method} ${exact}`] ?? ROUTES[`${method} ${shape}`]
-  if (handler) return { handler, id: id ?? '' }
-  const allowed = Object.keys(ROUTES).filter(route => route.endsWith(` ${shape}`) || route.endsWith(` ${exact}`))
-  if (allowed.length === 0) throw new AdminError(404, 'not_found', `there is no ${path} in the management API`)
-  const methods = allowed.map(route => route.slice(0, route.indexOf(' '))).join(', ')
-  throw new AdminError(405, 'method_not_allowed', `${path} takes ${methods}`)
+/** A token that is given must be right: a browser that sends a wrong one is not helped by its cookie. */
+async function findActor(call: AdminCall, deps: AdminDeps): Promise<Actor | undefined> {
+  if (call.token !== undefined) return isSame(call.token, deps.adminToken) ? OPERATOR : undefined
+  const actor = await findSession(call, deps)
+  if (actor && call.method !== 'GET') refuseOtherSites(call)
+  return actor
 }
+
+function isSame(given: string, wanted: string): boolean {
+  const [a, b] = [Buffer.from(given), Buffer.from(wanted)]
+  return a.byteLength === b.byteLength && timingSafeEqual(a, b)
+}
+
+// ── what for ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+interface Pattern {
+  readonly method: string
+  readonly parts: readonly string[]
+  readonly route: Route<AdminDeps>
+}
+
+const PATTERNS: readonly Pattern[] = Object.entries(ROUTES).map(([name, route]) => {
+  const [method = '', path = ''] = name.split(' ')
+  return { method, parts: path.split('/').slice(1), route }
+})
+
+type Match = { readonly route: Route<AdminDeps>; readonly ids: string[] } | { readonly problem: AdminError }
+
+/** A path that is spelled out goes before one with an id in its place. */
+function match({ method, path, segments }: AdminCall): Match {
+  const fitting = PATTERNS.filter(({ parts }) => fits(parts, segments))
+  if (fitting.length === 0) {
+    return { problem: new AdminError(404, 'not_found', `there is no ${path} in the management API`) }
+  }
+  const [best] = fitting.filter(pattern => pattern.method === method).toSorted((a, b) => idsIn(a) - idsIn(b))
+  if (best) return { route: best.route, ids: segments.filter((_, place) => best.parts[place] === '*') }
+  const methods = [...new Set(fitting.map(pattern => pattern.method))].join(', ')
+  return { problem: new AdminError(405, 'method_not_allowed', `${path} takes ${methods}`) }
+}
+
+const fits = (parts: readonly string[], segments: readonly string[]): boolean =>
+  parts.length === segments.length &&
+  parts.every((part, place) => part === segments[place] || isId(part, segments[place]))
+
+const isId = (part: string, segment: string | undefined): boolean => part === '*' && segment !== ''
+
+const idsIn = ({ parts }: Pattern): number => parts.filter(part => part === '*').length
 
 async function readJson(call: AdminCall): Promise<unknown> {
   const text = await call.text()

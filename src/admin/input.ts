@@ -4,11 +4,15 @@ import { type Nanos, parseDollars, ZERO } from '../core/money.ts'
 import { AdminError, unprocessable } from './failure.ts'
 
 const NAME_CHARACTERS_MAX = 64
+const MODELS_MAX = 200
+const MODEL_CHARACTERS_MAX = 200
+/** Nobody needs what was said a year ago, and somebody might find it. */
+const KEEP_DAYS_MAX = 365
 const PAGE_ROWS = 50
 const PAGE_ROWS_MAX = 500
 
 /** Dollars as a decimal string; a plain number is understood too. */
-const dollars = z
+export const dollars = z
   .union([z.string(), z.number()], 'must be an amount in dollars such as "12.50"')
   .transform((value, context): Nanos => {
     const amount = parseDollars(String(value).trim())
@@ -16,27 +20,32 @@ const dollars = z
     context.addIssue('must be an amount in dollars, at most a billion with nine decimals, such as "12.50"')
     return z.NEVER
   })
+  .meta({ format: 'decimal', description: 'An amount in dollars, such as `12.50`.' })
 
 /** Half of a character cannot be stored, and what was hashed would not be what is read again. */
-const text = z.string().refine(value => value.isWellFormed(), 'must be valid Unicode text')
+export const text = z.string().refine(value => value.isWellFormed(), 'must be valid Unicode text')
 
-const atLeastZero = dollars.refine(amount => amount >= ZERO, 'must not be negative')
-const name = text
+export const atLeastZero = dollars.refine(amount => amount >= ZERO, 'must not be negative')
+export const name = text
   .trim()
   .min(1, 'must not be empty')
   .max(NAME_CHARACTERS_MAX, `must have at most ${NAME_CHARACTERS_MAX} characters`)
-const models = z.array(text.min(1)).min(1)
-const instant = z.string('must be a time such as 2026-12-31T00:00:00Z').transform((value, context): number => {
-  const time = parseTime(value)
-  if (time !== undefined) return time
-  context.addIssue('must be a time such as 2026-12-31T00:00:00Z')
-  return z.NEVER
-})
+/** It is read with every call of the key. */
+const models = z.array(text.min(1).max(MODEL_CHARACTERS_MAX)).min(1).max(MODELS_MAX)
+export const instant = z
+  .string('must be a time such as 2026-12-31T00:00:00Z')
+  .transform((value, context): number => {
+    const time = parseTime(value)
+    if (time !== undefined) return time
+    context.addIssue('must be a time such as 2026-12-31T00:00:00Z')
+    return z.NEVER
+  })
+  .describe('A time such as `2026-12-31T00:00:00Z`, or a day; UTC unless it says otherwise.')
 
 export const NEW_ACCOUNT = z.strictObject({
   name,
   group: text.trim().min(1).max(NAME_CHARACTERS_MAX).default('default'),
-  balance: atLeastZero.default(ZERO),
+  balance: atLeastZero.prefault('0'),
 })
 
 export const TOP_UP = z.strictObject({
@@ -52,7 +61,7 @@ export const ADJUSTMENT = z.strictObject({
 })
 
 export const NEW_KEY = z.strictObject({
-  account: text.min(1),
+  account: text.min(1).optional(),
   name,
   cap: atLeastZero.nullish(),
   models: models.nullish(),
@@ -65,6 +74,7 @@ export const KEY_CHANGES = z.strictObject({
   models: models.nullable().optional(),
   expires_at: instant.nullable().optional(),
   enabled: z.boolean().optional(),
+  keep_days: z.int().min(1).max(KEEP_DAYS_MAX).nullable().optional(),
 })
 
 export const CHANNEL_TEST = z.strictObject({ model: z.string().min(1).optional() })

@@ -6,16 +6,18 @@ import { viewEntry } from './accounts.ts'
 import type { BillLineView, ReceiptView, TokensView } from './contract.ts'
 
 /** How a bill came about, so that anyone can compute it again. */
-export function viewReceipt({ row, price, entry }: Receipt): ReceiptView {
+export function viewReceipt({ row, price, entry }: Receipt, { showChannel }: { showChannel: boolean }): ReceiptView {
   const { call, usage, source, cost, held, startedAt, durationMs } = row
   const timings = { first_byte_ms: row.firstByteMs ?? null, duration_ms: durationMs }
+  const attempt = { protocol: call.upstreamProtocol, status: row.status, ...timings }
   return {
     hold: { amount: formatDollars(held), returned: formatDollars(nanos(held - cost)) },
     tokens: { ...viewTokens(usage), source },
     price: price ? { ...formatPrice(price), version: price.version, since: new Date(price.since).toISOString() } : null,
     arithmetic: { ...(price ? arithmetic(usage, price, cost) : UNKNOWN), total: formatDollars(cost) },
     entry: entry ? viewEntry(entry) : null,
-    attempts: [{ channel: call.channel, protocol: call.upstreamProtocol, status: row.status, ...timings }],
+    // What was refused before a channel was chosen was tried nowhere.
+    attempts: call.channel === '' ? [] : [{ ...attempt, channel: showChannel ? call.channel : '' }],
     timings: {
       started_at: new Date(startedAt).toISOString(),
       ...timings,

@@ -1,8 +1,10 @@
+import { z } from 'zod'
 import { formatDollars } from '../core/money.ts'
 import type { Audit } from '../core/records.ts'
 import { type Progress, type Verification, verify } from '../ledger/verify.ts'
-import type { AdminCall, AdminReply } from './api.ts'
-import { NDJSON, type VerifyProgressView, type VerifyView } from './contract.ts'
+import { VerifyProgressView, VerifyView } from './contract.ts'
+import { NDJSON } from './ndjson.ts'
+import type { AdminCall, AdminReply, Routes } from './route.ts'
 
 export interface VerifyDeps {
   readonly audit: Audit
@@ -11,7 +13,7 @@ export interface VerifyDeps {
 type VerifyCall = Pick<AdminCall, 'accept' | 'signal'>
 
 /** The result alone, or with the progress before it: checking ten million rows takes minutes. */
-export async function verifyLedger({ accept, signal }: VerifyCall, { audit }: VerifyDeps): Promise<AdminReply> {
+async function verifyLedger({ accept, signal }: VerifyCall, { audit }: VerifyDeps): Promise<AdminReply> {
   if (accept.includes(NDJSON)) return { status: 200, lines: verifying(audit, signal) }
   return { status: 200, body: viewVerification(await verify(audit, { signal })) }
 }
@@ -44,3 +46,13 @@ export const viewVerification = ({ problem, openHolds, balance, heads, ...counts
   problem: problem ?? null,
   heads: Object.fromEntries(heads),
 })
+
+export const ledgerRoutes: Routes<VerifyDeps> = {
+  'GET /ledger/verify': {
+    access: 'admin',
+    summary: 'Compute every charge and every balance again; with `accept: application/x-ndjson`, progress comes first',
+    answers: { 200: VerifyView },
+    media: { [NDJSON]: z.union([VerifyProgressView, VerifyView]).describe('Each line.') },
+    handle: async ({ call, deps }) => verifyLedger(call, deps),
+  },
+}

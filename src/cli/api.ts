@@ -18,7 +18,7 @@ export interface Answer<T> {
 }
 
 interface Question {
-  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   readonly path: string
   readonly query?: Query
   readonly body?: unknown
@@ -42,6 +42,10 @@ export class Api {
 
   post<T>(path: string, body: unknown, msMax?: number): Promise<Answer<T>> {
     return this.send<T>({ method: 'POST', path, body }, msMax)
+  }
+
+  async put<T>(path: string, body: unknown): Promise<T> {
+    return (await this.send<T>({ method: 'PUT', path, body })).body
   }
 
   async patch<T>(path: string, body: unknown): Promise<T> {

@@ -10,6 +10,7 @@ export function banner(app: App): string {
     `Duet ${VERSION} is listening.`,
     '',
     `  Base URL        ${base}`,
+    `  Console         ${app.signInLink ?? app.consoleUrl}${app.signInLink ? '   (signs you in, once)' : ''}`,
     `  Management API  ${app.url}/api${app.adminTokenPath ? `   (token in ${app.adminTokenPath})` : ''}`,
     ...(firstKey ? [`  API key         ${firstKey}   (shown only this once)`] : []),
     ...app.notes.map(note => `  ${note[0]?.toUpperCase()}${note.slice(1)}`),

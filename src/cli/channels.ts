@@ -1,6 +1,6 @@
 import type { ChannelTestView, ChannelView, List } from '../admin/contract.ts'
 import { type Api, apiOf, apiPath, UPSTREAM_MS_MAX } from './api.ts'
-import type { Run } from './command.ts'
+import type { Context, Run } from './command.ts'
 import { notFound, unhealthy } from './failure.ts'
 import type { Paint } from './paint.ts'
 import { rows } from './rows.ts'
@@ -9,11 +9,14 @@ import { type Column, clean, indent } from './table.ts'
 const COLUMNS: readonly Column<ChannelView>[] = [
   { title: 'NAME', cell: ({ name }) => name },
   { title: 'PROTOCOL', cell: ({ protocol }) => protocol },
+  { title: 'STATE', cell: ({ health }) => health.state },
   { title: 'BASE URL', cell: ({ base_url }) => base_url },
   { title: 'MODELS', kind: 'number', cell: ({ models }) => Object.keys(models).length },
   { title: 'PRIORITY', kind: 'number', cell: ({ priority }) => priority },
   { title: 'WEIGHT', kind: 'number', cell: ({ weight }) => weight },
   { title: 'GROUPS', cell: ({ groups }) => groups.join(', ') },
+  { title: 'ORIGIN', cell: ({ origin }) => origin },
+  { title: 'HEALTH', cell: ({ health }) => health.state },
 ]
 
 export const list: Run = async (_, context) => {
@@ -22,6 +25,16 @@ export const list: Run = async (_, context) => {
 }
 
 export const listChannels = (api: Api): Promise<List<ChannelView>> => api.get<List<ChannelView>>('/channels')
+
+export const pause: Run = (given, context) => setPaused(true, given.text('name'), context)
+
+export const resume: Run = (given, context) => setPaused(false, given.text('name'), context)
+
+async function setPaused(paused: boolean, name: string, context: Context): Promise<void> {
+  const channel = await apiOf(context).put<ChannelView>(apiPath('channels', name, 'paused'), { paused })
+  const state = channel.paused ? 'is paused' : 'is used again'
+  context.out.result({ json: channel, text: () => `${clean(channel.name)} ${state}` })
+}
 
 export const test: Run = async (given, context) => {
   const { out } = context

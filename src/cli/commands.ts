@@ -1,6 +1,8 @@
 import type { Command, Group, Option } from './command.ts'
 
 const ACCOUNT = { name: 'account', summary: 'its id or its name' } as const
+const USER = { name: 'user', summary: 'the name to sign in with, or its id' } as const
+const CHANNEL = { name: 'name', summary: 'the name of a channel' } as const
 const KEY_ID = { name: 'key', summary: 'its id: key_...' } as const
 
 const limit = (rows: string): Option => ({ value: '<rows>', summary: `at most so many rows (${rows})` })
@@ -138,6 +140,79 @@ export const COMMANDS: Readonly<Record<string, Command | Group>> = {
     },
   },
 
+  users: {
+    summary: 'people who sign in to the console',
+    commands: {
+      list: {
+        summary: 'list everyone who can sign in',
+        options: { limit: limit('all') },
+        examples: ['duet users list'],
+        load: async () => (await import('./users.ts')).list,
+      },
+      invite: {
+        summary: 'make a link that lets somebody in',
+        details: ['The link works once. It is printed to stdout and alone; everything else goes to stderr.'],
+        options: {
+          role: { value: '<role>', summary: 'admin sees everything, member their own account (member)' },
+          account: { value: '<account>', summary: 'an account that is there, by id or name (a new one)' },
+          name: { value: '<name>', summary: 'the name to sign in with (they choose)' },
+        },
+        examples: ['duet users invite', 'duet users invite --role admin --account default --name ada'],
+        load: async () => (await import('./users.ts')).invite,
+      },
+      reset: {
+        summary: 'make a link that sets a new password',
+        details: ['The old password works until the link is used.'],
+        arguments: [USER],
+        examples: ['duet users reset ada'],
+        load: async () => (await import('./users.ts')).reset,
+      },
+      enable: {
+        summary: 'let somebody sign in again',
+        arguments: [USER],
+        examples: ['duet users enable ada'],
+        load: async () => (await import('./users.ts')).enable,
+      },
+      disable: {
+        summary: 'sign somebody out everywhere and let them in no more',
+        details: ['Their keys go on working: "duet keys disable" is for those.'],
+        arguments: [USER],
+        examples: ['duet users disable ada'],
+        load: async () => (await import('./users.ts')).disable,
+      },
+    },
+  },
+
+  codes: {
+    summary: 'redemption codes: money for whoever has the code, once',
+    commands: {
+      create: {
+        summary: 'make codes',
+        details: ['Codes are printed once, to stdout and alone, one a line; everything else goes to stderr.'],
+        arguments: [{ name: 'amount', summary: 'what each is worth, in dollars: 10 or 12.50' }],
+        options: {
+          count: { value: '<number>', summary: 'how many (1)' },
+          note: { value: '<text>', summary: 'for people' },
+          expires: { value: '<when>', summary: 'from when it is refused: 30d, or 2026-12-31T00:00:00Z (never)' },
+        },
+        examples: ['duet codes create 10', 'duet codes create 5 --count 20 --note workshop --expires 30d'],
+        load: async () => (await import('./codes.ts')).create,
+      },
+      list: {
+        summary: 'list codes and who redeemed them, newest first',
+        options: { limit: limit('all') },
+        examples: ['duet codes list'],
+        load: async () => (await import('./codes.ts')).list,
+      },
+      revoke: {
+        summary: 'take back a code that nobody has redeemed',
+        arguments: [{ name: 'code', summary: 'its id: rc_...' }],
+        examples: ['duet codes revoke rc_0123456789'],
+        load: async () => (await import('./codes.ts')).revoke,
+      },
+    },
+  },
+
   usage: {
     summary: 'requests, their sums, or the receipt of one',
     details: [
@@ -188,6 +263,19 @@ export const COMMANDS: Readonly<Record<string, Command | Group>> = {
         options: { model: { value: '<id>', summary: 'the model to call (the first that the channel serves)' } },
         examples: ['duet channels test', 'duet channels test acme-main --model acme/swift-2'],
         load: async () => (await import('./channels.ts')).test,
+      },
+      pause: {
+        summary: 'send an upstream no new calls',
+        details: ['It stays paused, also after a restart, until it is resumed.'],
+        arguments: [CHANNEL],
+        examples: ['duet channels pause acme-main'],
+        load: async () => (await import('./channels.ts')).pause,
+      },
+      resume: {
+        summary: 'use a paused upstream again',
+        arguments: [CHANNEL],
+        examples: ['duet channels resume acme-main'],
+        load: async () => (await import('./channels.ts')).resume,
       },
     },
   },

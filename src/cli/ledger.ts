@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
-import { NDJSON, type ProblemView, type VerifyProgressView, type VerifyView } from '../admin/contract.ts'
+import type { ProblemView, VerifyProgressView, VerifyView } from '../admin/contract.ts'
+import { NDJSON } from '../admin/ndjson.ts'
 import { Api } from './api.ts'
 import type { Context, Run } from './command.ts'
 import { asCommandError, failure, isUnreachable, notFound, unhealthy } from './failure.ts'

@@ -14,6 +14,7 @@ const COLUMNS: readonly Column<ModelView>[] = [
   { title: 'VERSION', kind: 'number', cell: ({ price }) => price?.version },
   { title: 'CONTEXT', kind: 'number', cell: ({ context_length }) => context_length },
   { title: 'MAX OUTPUT', kind: 'number', cell: ({ max_output_tokens }) => max_output_tokens },
+  { title: 'ORIGIN', cell: ({ origin, enabled }) => (enabled ? origin : `${origin} (off)`) },
   { title: 'CHANNELS', cell: ({ channels }) => channels.join(', ') || 'none' },
 ]
 

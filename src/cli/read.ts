@@ -53,6 +53,12 @@ export function readLimit(text: string | undefined, otherwise = Number.POSITIVE_
   return limit
 }
 
+/** A whole number; how large it may be, the server knows. */
+export function readCount(text: string, option: string): number {
+  if (!/^[1-9]\d{0,6}$/.test(text)) throw wrongUsage(`${option}: must be a number from 1, not "${text}"`)
+  return Number(text)
+}
+
 const PORT_MAX = 65_535
 
 export function readPort(text: string): number {

@@ -17,11 +17,12 @@ export function receiptText(usage: UsageReceiptView, paint: Paint): string {
   return sections.map(([title, body]) => `${paint.bold(title)}\n${indent(body)}`).join('\n\n')
 }
 
-const about = (usage: UsageView): string =>
+const about = (usage: UsageReceiptView): string =>
   pairs([
     ['status', usage.ending === null ? usage.status : `${usage.status}, ended by ${usage.ending}`],
+    ...(usage.error === null ? [] : [['error', usage.error] as const]),
     ['model', usage.model],
-    ['channel', usage.channel],
+    ['channel', usage.channel || 'none'],
     ['protocol', `${usage.protocol} to ${usage.upstream_protocol}, ${usage.stream ? 'streamed' : 'whole'}`],
     ['account', usage.account],
     ['key', usage.key],
@@ -48,10 +49,10 @@ const tokens = ({ tokens }: ReceiptView): string =>
     ['source', SOURCES[tokens.source]],
   ])
 
-const priceTitle = ({ price }: ReceiptView): string =>
-  price
-    ? `Price version ${price.version}, in force since ${shortTime(price.since)}`
-    : 'Price from before prices had versions'
+function priceTitle({ price, attempts }: ReceiptView): string {
+  if (price) return `Price version ${price.version}, in force since ${shortTime(price.since)}`
+  return attempts.length === 0 ? 'No price: it was refused' : 'Price from before prices had versions'
+}
 
 const CLASSES: Record<BillLineView['class'], string> = {
   input: 'input',

@@ -18,6 +18,8 @@ export const start: Run = async (given, { env, out }) => {
         url: app.url,
         base_url: `${app.url}/v1`,
         key: app.firstKey ?? null,
+        console_url: app.consoleUrl,
+        sign_in_link: app.signInLink ?? null,
         admin_token_file: app.adminTokenPath ?? null,
         sandbox: app.isSandbox,
         notes: app.notes,

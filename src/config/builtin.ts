@@ -1,5 +1,5 @@
-import type { ImagePolicy, Model } from '../core/catalog.ts'
-import { pricePerMillion } from '../core/money.ts'
+import type { ImagePolicy } from '../core/catalog.ts'
+import type { ModelEntry } from './schema.ts'
 
 /** The catalog that Duet starts with. Prices are dollars per million tokens; they are ours to set and yours to change. */
 
@@ -154,20 +154,16 @@ const ROWS: readonly Row[] = [
   },
 ]
 
-export const BUILTIN_MODELS: readonly Model[] = ROWS.map(row => {
+/** In the words of the file, so that one of them can be changed in the same words. */
+export const BUILTIN_MODELS: readonly ModelEntry[] = ROWS.map(row => {
   const [input, output, cacheRead, cacheWrite] = row.price
   return {
     id: row.id,
     name: row.name,
     description: row.description,
-    price: {
-      input: pricePerMillion(input),
-      output: pricePerMillion(output),
-      cacheRead: pricePerMillion(cacheRead),
-      cacheWrite: pricePerMillion(cacheWrite),
-    },
-    contextLength: row.context,
-    maxOutputTokens: row.maxOutput,
+    price: { input, output, cache_read: cacheRead, cache_write: cacheWrite },
+    context_length: row.context,
+    max_output_tokens: row.maxOutput,
     images: row.images,
     recommended: row.recommended ?? false,
     reasoning: row.reasoning ?? false,

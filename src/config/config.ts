@@ -1,8 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { BUILTIN_MODELS } from './builtin.ts'
 import { ConfigError } from './faults.ts'
-import type { CatalogParts, Environment } from './file.ts'
-import { DEFAULT_TIMEOUTS, PRESETS, presetModels, servedModels } from './presets.ts'
+import type { Definitions, Environment } from './file.ts'
+import { PRESETS, presetModels } from './presets.ts'
 
 /** What the environment says. Read once, by `main.ts`; nobody else looks at it. */
 export interface Config {
@@ -11,6 +11,10 @@ export interface Config {
   readonly dataFolder: string
   readonly durability: 'process' | 'power'
   readonly adminToken: string | undefined
+  /** Seals vendor credentials and signs sessions. */
+  readonly secret: string | undefined
+  /** Where people and callers reach this Duet, without a path; undefined where that is where it listens. */
+  readonly publicUrl: string | undefined
   readonly bootstrapKey: string | undefined
   readonly catalog: CatalogSource
 }
@@ -22,7 +26,8 @@ export interface CatalogSource {
   load(): Promise<LoadedCatalog>
 }
 
-export interface LoadedCatalog extends CatalogParts {
+export interface LoadedCatalog extends Definitions {
+  readonly origin: 'file' | 'environment'
   /** Sentences for the start banner: which channels were made from which variables. */
   readonly notes: readonly string[]
 }
@@ -38,6 +43,8 @@ export function readConfig(env: Environment): Config {
     dataFolder: env.DUET_DATA || './data',
     durability: readDurability(env.DUET_DURABILITY, faults),
     adminToken: readSecret(env, 'DUET_ADMIN_TOKEN', faults),
+    secret: readSecret(env, 'DUET_SECRET', faults),
+    publicUrl: readPublicUrl(env.DUET_PUBLIC_URL, faults),
     bootstrapKey: readSecret(env, 'DUET_BOOTSTRAP_KEY', faults),
     catalog: catalogSource(env, faults),
   }
@@ -61,6 +68,15 @@ function readDurability(text: string | undefined, faults: string[]): Config['dur
   return 'power'
 }
 
+function readPublicUrl(text: string | undefined, faults: string[]): string | undefined {
+  if (!text) return undefined
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  const isOrigin =
+    url && /^https?:$/.test(url.protocol) && url.pathname === '/' && !url.search && !url.hash && !url.username
+  if (!isOrigin) faults.push('DUET_PUBLIC_URL: must be an address such as https://duet.example.com, without a path')
+  return url?.origin
+}
+
 function readSecret(env: Environment, name: string, faults: string[]): string | undefined {
   const secret = env[name]
   if (!secret) return undefined
@@ -82,33 +98,36 @@ function catalogSource(env: Environment, faults: string[]): CatalogSource {
 // The schema library is loaded only where there is a file to check: a start without one is faster by a third.
 async function loadFile(path: string, env: Environment): Promise<LoadedCatalog> {
   const { readCatalogFile } = await import('./file.ts')
-  return { ...readCatalogFile(readFileSync(path, 'utf8'), env), notes: [] }
+  return { ...readCatalogFile(readText(path), env), origin: 'file', notes: [] }
+}
+
+function readText(path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? error.code : error
+    throw new ConfigError([`${path}: cannot be read (${code})`])
+  }
 }
 
 /** Without a file, every vendor whose key is in the environment gets a channel. */
 function loadFromEnvironment(env: Environment): LoadedCatalog {
+  const ids = BUILTIN_MODELS.map(({ id }) => id)
   const found = Object.entries(PRESETS).flatMap(([vendor, preset]) => {
     const variable = preset.variables.find(name => env[name])
-    const models = presetModels(
-      preset,
-      BUILTIN_MODELS.map(({ id }) => id),
-    )
-    return variable && models.size > 0 ? [{ vendor, preset, variable, models }] : []
+    return variable && presetModels(preset, ids).size > 0 ? [{ vendor, preset, variable }] : []
   })
-  const channels = found.map(({ vendor, preset, variable, models }) => ({
+  const channels = found.map(({ vendor, preset, variable }) => ({
     name: vendor,
-    protocol: preset.protocol,
-    baseUrl: preset.baseUrl,
-    apiKeys: [env[variable] as string],
-    models: servedModels(models, { protocol: preset.protocol, preset }),
+    vendor,
+    api_keys: [env[variable] as string],
     // A model's own vendor goes before resellers.
     priority: preset.serves === 'all' ? 1 : 0,
     weight: 1,
     groups: ['default'],
-    timeouts: DEFAULT_TIMEOUTS,
-    withheld: preset.withheld ?? [],
-    replyHeaders: {},
+    timeout: {},
+    capabilities: {},
   }))
   const notes = found.map(({ vendor, variable }) => `channel ${vendor} made from ${variable}`)
-  return { models: BUILTIN_MODELS, channels, aliases: new Map(), notes }
+  return { origin: 'environment', models: undefined, channels, aliases: new Map(), notes }
 }

@@ -15,38 +15,49 @@ export function crossFaults(file: unknown, builtinIds: readonly string[], env: E
   return [
     ...repeated(models, 'models', 'id'),
     ...repeated(channels, 'channels', 'name'),
-    ...channels.flatMap((channel, place) => channelFaults(channel, { path: `channels[${place}]`, ids, env })),
+    ...channels.flatMap((channel, place) => {
+      const here = { path: `channels[${place}]`, ids, env }
+      return [...definitionFaults(channel, here), ...modelFaults(channel, here)]
+    }),
     ...aliasFaults(file.aliases, ids),
   ]
 }
 
-interface Place {
+export interface Place {
   readonly path: string
   readonly ids: readonly string[]
-  readonly env: Environment
+  /** Where a key may come from that is not given; undefined where it must be given. */
+  readonly env: Environment | undefined
 }
 
-function channelFaults(channel: JsonObject, place: Place): string[] {
+/** What makes a channel impossible, whatever the catalog. */
+export function definitionFaults(channel: JsonObject, place: Place): string[] {
   const { path } = place
   const { vendor, api_key: key, api_keys: keys } = channel
   const faults: string[] = []
-  const preset = typeof vendor === 'string' && Object.hasOwn(PRESETS, vendor) ? PRESETS[vendor] : undefined
+  const preset = presetOf(channel)
   if (vendor !== undefined && !preset) faults.push(`${path}.vendor: must be one of ${Object.keys(PRESETS).join(', ')}`)
   for (const field of vendor === undefined ? ['protocol', 'base_url'] : []) {
     if (channel[field] === undefined) faults.push(`${path}.${field}: is required (or name a vendor)`)
   }
   if (key !== undefined && keys !== undefined) faults.push(`${path}: give api_key or api_keys, not both`)
   if (preset && key === undefined && keys === undefined) faults.push(...keyFaults(preset, place))
-  return [...faults, ...modelFaults(channel.models, preset, place)]
+  return faults
 }
+
+const presetOf = ({ vendor }: JsonObject): Preset | undefined =>
+  typeof vendor === 'string' && Object.hasOwn(PRESETS, vendor) ? PRESETS[vendor] : undefined
 
 function keyFaults({ variables, keyless }: Preset, { path, env }: Place): string[] {
-  if (keyless || variables.some(name => env[name])) return []
-  return [`${path}.api_key: is required (or set ${variables.join(' or ')})`]
+  if (keyless || variables.some(name => env?.[name])) return []
+  return [`${path}.api_key: is required${env ? ` (or set ${variables.join(' or ')})` : ''}`]
 }
 
-function modelFaults(models: unknown, preset: Preset | undefined, { path, ids }: Place): string[] {
+/** Models of a channel that the catalog does not have. */
+export function modelFaults(channel: JsonObject, { path, ids }: Place): string[] {
+  const { models } = channel
   if (models === undefined) {
+    const preset = presetOf(channel)
     const served = preset ? presetModels(preset, ids).size : 0
     return served > 0 ? [] : [`${path}.models: is required`]
   }

@@ -11,7 +11,7 @@ const price = z.strictObject({
   cache_write: dollars.optional(),
 })
 
-const model = z.strictObject({
+export const MODEL = z.strictObject({
   id: z.string().regex(/^[^/\s]+\/\S+$/, 'must have the form <vendor>/<model>'),
   name: z.string().min(1).optional(),
   description: z.string().optional(),
@@ -28,18 +28,27 @@ const baseUrl = z
   .refine(text => !URL.canParse(text) || new URL(text).username === '', 'must not hold a credential; use api_key')
   .refine(text => !/[?#]/.test(text), 'must not have a query or a fragment: paths are appended to it')
 
-const apiKey = z
+/** Longer credentials are files, which no header takes. */
+const API_KEY_CHARACTERS_MAX = 4_096
+
+export const API_KEY = z
   .string()
   .min(1)
+  .max(API_KEY_CHARACTERS_MAX)
   .regex(/^[\x21-\x7e]+$/, 'must be printable characters without spaces')
 
-const channel = z.strictObject({
-  name: z.string().regex(/^[\w.-]{1,64}$/, 'must be up to 64 letters, digits, dots, dashes or underscores'),
+export const CHANNEL = z.strictObject({
+  name: z
+    .string()
+    .regex(
+      /^\w[\w.-]{0,63}$/,
+      'must be up to 64 letters, digits, dots, dashes or underscores, and not begin with a dot or a dash',
+    ),
   vendor: z.string().optional(),
   protocol: z.enum(['chat', 'messages']).optional(),
   base_url: baseUrl.optional(),
-  api_key: apiKey.optional(),
-  api_keys: z.array(apiKey).min(1).optional(),
+  api_key: API_KEY.optional(),
+  api_keys: z.array(API_KEY).min(1).optional(),
   models: z.union([z.record(z.string(), z.string().min(1)), z.array(z.string())]).optional(),
   priority: integer.default(0),
   weight: number.refine(weight => weight > 0, 'must be above zero').default(1),
@@ -50,12 +59,16 @@ const channel = z.strictObject({
   capabilities: capabilities.default({}),
 })
 
+/** The console can switch a model off; a file leaves it out. */
+export const CONSOLE_MODEL = MODEL.extend({ enabled: flag.default(true) })
+
 export const FILE = z.strictObject({
-  models: z.array(model).min(1).optional(),
-  channels: z.array(channel).min(1).optional(),
+  models: z.array(MODEL).min(1).optional(),
+  channels: z.array(CHANNEL).min(1).optional(),
   aliases: z.record(z.string().min(1), z.string()).optional(),
 })
 
 export type PriceEntry = z.infer<typeof price>
-export type ModelEntry = z.infer<typeof model>
-export type ChannelEntry = z.infer<typeof channel>
+export type ModelEntry = z.infer<typeof MODEL>
+export type ChannelEntry = z.infer<typeof CHANNEL>
+export type ConsoleModelEntry = z.infer<typeof CONSOLE_MODEL>

@@ -13,11 +13,12 @@ import type {
   LedgerOperation,
   LedgerOutcome,
   NewRecord,
+  Refusal,
   Settled,
   Survivors,
 } from './ledger.ts'
 import { atLeastZero, dollars, type Nanos, nanos, ZERO } from './money.ts'
-import { cost } from './price.ts'
+import { cost, NO_PRICE } from './price.ts'
 import { NO_USAGE } from './usage.ts'
 
 /** A billion dollars, either way: sums stay far from the limits of a 64-bit column. */
@@ -49,6 +50,8 @@ export interface BookReader {
   account(id: string): AccountState | undefined
   key(id: string): KeyState | undefined
   hold(requestId: string): Hold | undefined
+  /** Whether a request has its usage record. */
+  isRecorded(requestId: string): boolean
   deposit(deposit: Deposit): Entry | undefined
   /** Holds of owners that are certainly dead, and those of this owner that belong to no call under way. */
   abandoned(survivors: Survivors): readonly Hold[]
@@ -81,6 +84,9 @@ export class Book {
         return this.extend(operation.extension, operation.expiresAt)
       case 'settle':
         return { type: 'settled', settled: this.settle(operation.closing) }
+      case 'refuse':
+        this.refuse(operation.refusal)
+        return { type: 'recorded' }
       case 'deposit':
         return this.deposit(operation.deposit)
       case 'renew':
@@ -135,6 +141,17 @@ export class Book {
     const key = this.key(keyId)
     account.held = nanos(account.held + amount)
     key.held = nanos(key.held + amount)
+  }
+
+  /** No money moves, unless it was taken after all: a hold may be written and reported as failed. */
+  private refuse({ model, protocol, stream, ...rest }: Refusal): void {
+    if (this.isRecorded(rest.requestId)) return
+    const stray = this.findHold(rest.requestId)
+    if (stray) this.release(stray)
+    const nowhere = { model, channel: '', protocol, upstreamProtocol: protocol, stream, priceId: NO_PRICE }
+    const nothing = { ending: undefined, usage: NO_USAGE, source: 'estimated' as const, firstByteMs: undefined }
+    const closing = { ...rest, ...nothing, call: nowhere }
+    this.records.push({ closing, cost: ZERO, held: stray?.amount ?? ZERO, entrySeq: undefined })
   }
 
   private recover(survivors: Survivors, now: number): number {
@@ -218,6 +235,10 @@ export class Book {
   private findHold(requestId: string): Hold | undefined {
     if (this.changed.has(requestId)) return this.changed.get(requestId)
     return this.taken.get(requestId) ?? this.reader.hold(requestId)
+  }
+
+  private isRecorded(requestId: string): boolean {
+    return this.records.some(({ closing }) => closing.requestId === requestId) || this.reader.isRecorded(requestId)
   }
 
   private findAccount(id: string): AccountState | undefined {

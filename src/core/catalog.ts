@@ -5,6 +5,9 @@ import type { Price } from './price.ts'
 /** What becomes of images that callers send: dropped before upstream, refused, or passed on. */
 export type ImagePolicy = 'ignore' | 'reject' | 'forward'
 
+/** Who defines a model or a channel. What a file or a variable defines is changed there. */
+export type Origin = 'file' | 'environment' | 'builtin' | 'sandbox' | 'console'
+
 export interface Model {
   /** Always `<vendor>/<model>`. */
   readonly id: string
@@ -18,6 +21,11 @@ export interface Model {
   readonly images: ImagePolicy | undefined
   readonly recommended: boolean
   readonly reasoning: boolean
+  readonly origin: Origin
+  /** False for one that was switched off in the console: it is neither listed nor served. */
+  readonly enabled: boolean
+  /** Two define it, and one of them wins: the console over what is built in, a file over the console. */
+  readonly hides: 'builtin' | 'console' | undefined
 }
 
 /** One upstream. Two vendors that speak one dialect differ only in such a row. */
@@ -25,7 +33,16 @@ export interface Channel {
   readonly name: string
   readonly protocol: ProtocolName
   readonly baseUrl: string
-  readonly apiKeys: readonly string[]
+  readonly origin: Origin
+  /** The preset it was made with. */
+  readonly vendor: string | undefined
+  /** A channel of the console has the same name, and does not serve because of it. */
+  readonly hidesConsole: boolean
+  readonly isPaused: boolean
+  /** All its credentials; none where its upstream wants none. */
+  readonly keys: readonly VendorKey[]
+  /** Those that calls are made with. */
+  readonly usableKeys: readonly UsableKey[]
   /** By catalog id. */
   readonly models: ReadonlyMap<string, ServedModel>
   /** Lower first. */
@@ -39,6 +56,25 @@ export interface Channel {
   /** Added to every answer from this upstream, e.g. to mark what a sandbox made up. */
   readonly replyHeaders: Readonly<Record<string, string>>
 }
+
+export interface VendorKey {
+  /** The same wherever the key is used, and of no use to whoever sees it. */
+  readonly id: string
+  /** Enough to recognise it. */
+  readonly hint: string
+  /** Undefined for one that was sealed with another secret. */
+  readonly secret: string | undefined
+  readonly isPaused: boolean
+}
+
+export interface UsableKey {
+  readonly id: string
+  readonly secret: string
+}
+
+/** A channel that is paused, or none of whose keys may be used, is configured and not chosen. */
+export const isUsable = ({ isPaused, keys, usableKeys }: Channel): boolean =>
+  !isPaused && (keys.length === 0 || usableKeys.length > 0)
 
 /** A model as one upstream has it. */
 export interface ServedModel {

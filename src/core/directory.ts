@@ -15,6 +15,7 @@ export interface Account {
 export interface Key {
   readonly id: string
   readonly accountId: string
+  readonly accountName: string
   readonly name: string
   /** Enough of the secret to recognise it, never enough to use it. */
   readonly hint: string
@@ -24,6 +25,8 @@ export interface Key {
   readonly models: readonly string[] | undefined
   readonly expiresAt: number | undefined
   readonly enabled: boolean
+  /** Prompts and answers are stored for so long; undefined: not at all. */
+  readonly keepDays: number | undefined
   readonly createdAt: number
   readonly lastUsedAt: number | undefined
 }
@@ -34,6 +37,9 @@ export interface Caller {
   readonly accountId: string
   readonly group: string
   readonly models: readonly string[] | undefined
+  /** The key is an admin's own: its answers may say which channel they came from. */
+  readonly isAdmins: boolean
+  readonly keepDays: number | undefined
 }
 
 export interface KeyDirectory {
@@ -42,6 +48,9 @@ export interface KeyDirectory {
 }
 
 export type NewAccount = Pick<Account, 'id' | 'name' | 'group' | 'createdAt'>
+
+/** `playground` keys live for an hour and are not listed. */
+export type KeyKind = 'api' | 'playground'
 
 export interface NewKey {
   readonly id: string
@@ -53,10 +62,13 @@ export interface NewKey {
   readonly models: readonly string[] | undefined
   readonly expiresAt: number | undefined
   readonly createdAt: number
+  /** `api` where nothing is said. */
+  readonly kind?: KeyKind
+  readonly isAdmins?: boolean
 }
 
 /** Absent members stay as they are; undefined values clear what may be absent. */
-export type KeyChanges = Partial<Pick<Key, 'name' | 'cap' | 'models' | 'expiresAt' | 'enabled'>>
+export type KeyChanges = Partial<Pick<Key, 'name' | 'cap' | 'models' | 'expiresAt' | 'enabled' | 'keepDays'>>
 
 export interface Page<T> {
   readonly rows: readonly T[]
@@ -76,11 +88,17 @@ export interface Directory extends KeyDirectory {
   accounts(page: PageRequest): Promise<Page<Account>>
 
   createKey(key: NewKey): Promise<Key>
+  /** Of all kinds that were not revoked. */
+  keyCount(accountId: string): Promise<number>
   key(id: string): Promise<Key | undefined>
+  /** Of all keys there ever were, revoked ones too. */
+  keyNames(ids: readonly string[]): Promise<ReadonlyMap<string, string>>
   keys(filter: { readonly accountId?: string } & PageRequest): Promise<Page<Key>>
   changeKey(id: string, changes: KeyChanges): Promise<Key | undefined>
   /** False for a key that is not there; its history stays. */
   revokeKey(id: string, now: number): Promise<boolean>
+  /** Revokes all playground keys of an account but the newest so many. */
+  keepPlaygroundKeys(accountId: string, count: number, now: number): Promise<void>
   /** Keeps when keys were last used: noted in memory with each request, written for all of them together. */
   keepLastUsed(): Promise<void>
 }

@@ -68,6 +68,8 @@ export interface FailureWire {
   readonly param?: string
   /** What the person can do about it; the message itself keeps its fixed wording. */
   readonly hint?: string
+  /** Where in the console it is done: the address that `{here}` in the hint stands for. */
+  readonly remedy?: string
   readonly details?: Readonly<Record<string, unknown>>
   /** False tells official clients that a retry can never help (`x-should-retry`). */
   readonly mayRetry: boolean
@@ -97,7 +99,8 @@ const WIRE: { readonly [K in FailureKind]: Row<K> } = {
     status: 401,
     code: '',
     message: 'Invalid token',
-    hint: 'Send a valid key as "Authorization: Bearer <key>" or "x-api-key: <key>".',
+    hint: 'Send a valid key as "Authorization: Bearer <key>" or "x-api-key: <key>"; keys are made in the console{here}.',
+    remedy: '/keys',
   }),
   'path-unsupported': () => ({
     ...CALLERS,
@@ -169,7 +172,8 @@ const WIRE: { readonly [K in FailureKind]: Row<K> } = {
     code: 'model_not_allowed',
     param: 'model',
     message: `This key may not use model ${model}`,
-    hint: 'Change the models of this key (PATCH /api/keys/{id}) or use another key.',
+    hint: 'Change the models of this key{here}, or use another one.',
+    remedy: '/keys',
   }),
   'price-unknown': ({ model }) => ({
     ...OURS,
@@ -177,7 +181,8 @@ const WIRE: { readonly [K in FailureKind]: Row<K> } = {
     code: 'model_price_unknown',
     param: 'model',
     message: `No price is set for model ${model}, so it cannot be billed`,
-    hint: 'The operator must give this model a price in duet.yaml.',
+    hint: 'The operator must give this model a price, in duet.yaml or in the console{here}.',
+    remedy: '/models',
   }),
   'image-rejected': ({ model, param }) => ({
     ...CALLERS,
@@ -198,28 +203,32 @@ const WIRE: { readonly [K in FailureKind]: Row<K> } = {
     status: 403,
     code: 'insufficient_user_quota',
     message: `用户额度不足, 剩余额度: ${quota(atLeastZero(balance))}`,
-    hint: 'The account has no credit left; top it up (POST /api/accounts/{id}/topups).',
+    hint: 'The account has no credit left: top it up{here}; a higher cap of the key does not help.',
+    remedy: '/billing',
   }),
   'balance-too-low': ({ balance, needed }) => ({
     ...OURS,
     status: 403,
     code: 'insufficient_user_quota',
     message: `预扣费额度失败, 用户剩余额度: ${quota(balance)}, 需要预扣费额度: ${quota(roundedToMicros(needed))}`,
-    hint: 'The account has too little credit for this call; top it up (POST /api/accounts/{id}/topups).',
+    hint: 'The account has too little credit for this call: top it up{here}; a higher cap of the key does not help.',
+    remedy: '/billing',
   }),
   'cap-reached': ({ remaining, needed }) => ({
     ...OURS,
     status: 403,
     code: 'pre_consume_token_quota_failed',
     message: `token quota is not enough, token remain quota: ${quota(remaining)}, need quota: ${quota(roundedToMicros(needed))}`,
-    hint: "This key's cap is reached: raise or remove it (PATCH /api/keys/{id}), a top-up does not help.",
+    hint: "This key's cap is reached: raise or remove it{here}; a top-up does not help.",
+    remedy: '/keys',
   }),
   'upstream-auth': () => ({
     ...PASSING,
     status: 502,
     code: 'upstream_auth_failed',
     message: 'The upstream refused the credential of this gateway',
-    hint: 'The operator must check the api_key of the channel that serves this model.',
+    hint: 'The operator must check the api_key of the channel that serves this model{here}.',
+    remedy: '/channels',
   }),
   'upstream-error': ({ problem }) => ({ ...PASSING, status: 502, code: 'upstream_error', message: problem }),
   'upstream-timeout': ({ phase }) => ({
@@ -272,14 +281,44 @@ export function wireOf(failure: Failure): FailureWire {
   return row(failure)
 }
 
+/** What records, logs and metrics call a failure: some have no code on the wire. */
+export const codeOf = (failure: Failure): string => wireOf(failure).code || failure.kind
+
+const STORED_CHARACTERS_MAX = 2_000
+
+/** What the caller is told, as a record keeps it. */
+export const messageOf = (failure: Failure): string => storable(wireOf(failure).message, STORED_CHARACTERS_MAX)
+
+/**
+ * Text of a stranger that will be stored, and shown to somebody else: without halves of characters, which not every
+ * store takes, and without what moves the cursor of a terminal.
+ */
+export const storable = (text: string, charactersMax: number): string =>
+  text
+    .slice(0, charactersMax)
+    .toWellFormed()
+    .replace(/[^\P{Cc}\n]/gu, '')
+
+/** What an error says of where it happened, and of where to go with it. */
+export interface ErrorContext {
+  readonly requestId: string
+  readonly consoleUrl?: string | undefined
+}
+
 /** The `error` object of both protocols. */
-export function errorObject(failure: Failure, requestId: string): Record<string, unknown> {
-  const { message, type, code, param, hint, details } = wireOf(failure)
+export function errorObject(failure: Failure, { requestId, consoleUrl }: ErrorContext): Record<string, unknown> {
+  const wire = wireOf(failure)
+  const { message, type, code, param, details } = wire
+  const hint = hintOf(wire, consoleUrl)
   const error: Record<string, unknown> = { message: `${message} (request id: ${requestId})`, type, code }
   if (param !== undefined) error.param = param
   if (hint !== undefined) error.hint = hint
   if (details !== undefined) error.details = details
   return error
+}
+
+function hintOf({ hint, remedy = '' }: FailureWire, consoleUrl: string | undefined): string | undefined {
+  return hint?.replace('{here}', consoleUrl === undefined ? '' : ` (${consoleUrl}${remedy})`)
 }
 
 /** U+FF04, the fullwidth dollar sign, as callers' scripts expect it. */

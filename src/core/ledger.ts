@@ -84,12 +84,24 @@ export interface Closing {
   readonly price: PriceVersion
   /** `ok`, or the code of the failure that ended the request. */
   readonly status: string
+  /** What the caller was told went wrong; undefined where nothing did, and where nobody was left to be told. */
+  readonly error?: string | undefined
   readonly ending: Ending | undefined
   readonly usage: Usage
   readonly source: UsageSource
   readonly startedAt: number
   readonly firstByteMs: number | undefined
   readonly durationMs: number
+}
+
+/** A request that was turned away before anything was held for it. It was sent nowhere and costs nothing. */
+export interface Refusal
+  extends Pick<Closing, 'requestId' | 'accountId' | 'keyId' | 'status' | 'startedAt' | 'durationMs'> {
+  readonly error: string
+  /** As the caller named it: it need not exist. */
+  readonly model: string
+  readonly protocol: ProtocolName
+  readonly stream: boolean
 }
 
 export interface Settled {
@@ -162,6 +174,7 @@ export type LedgerOperation =
   | { readonly type: 'hold'; readonly request: HoldRequest; readonly lease: Lease }
   | { readonly type: 'extend'; readonly extension: Extension; readonly expiresAt: number }
   | { readonly type: 'settle'; readonly closing: Closing }
+  | { readonly type: 'refuse'; readonly refusal: Refusal }
   | { readonly type: 'deposit'; readonly deposit: Deposit }
   /** The owner lives: its holds stay. */
   | { readonly type: 'renew'; readonly lease: Lease }
@@ -171,6 +184,7 @@ export type LedgerOperation =
 export type LedgerOutcome =
   | HoldOutcome
   | { readonly type: 'settled'; readonly settled: Settled }
+  | { readonly type: 'recorded' }
   | DepositOutcome
   | { readonly type: 'renewed' }
   | { readonly type: 'released'; readonly holds: number }
@@ -188,4 +202,6 @@ export interface ModelPrice {
 export interface PriceList {
   /** Makes a new version of every price that changed; returns the version in force for each model. */
   publish(prices: readonly ModelPrice[], now: number): Promise<ReadonlyMap<string, PriceVersion>>
+  /** All versions of a model's price, newest first, up to a limit. */
+  history(model: string, limit: number): Promise<readonly PriceVersion[]>
 }

@@ -17,6 +17,9 @@ export interface PriceVersion extends Price {
   readonly since: number
 }
 
+/** The id of no version: what was refused before it could be priced. */
+export const NO_PRICE = 0
+
 /** The classes of tokens that a bill has lines for. Reasoning is part of the output and costs the same (spec 8.1). */
 export const TOKEN_CLASSES = ['input', 'cacheRead', 'cacheWrite', 'output'] as const
 

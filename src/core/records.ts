@@ -1,3 +1,4 @@
+import type { ProtocolName } from './ask.ts'
 import type { Page, PageRequest } from './directory.ts'
 import type { ChargeInputs, Entry, UsageRow } from './ledger.ts'
 import { type Nanos, nanos, ZERO } from './money.ts'
@@ -12,6 +13,9 @@ export interface UsageFilter {
   readonly model?: string
   /** A status, or `error` for every one but `ok`. */
   readonly status?: string
+  /** The caller's. */
+  readonly protocol?: ProtocolName
+  readonly channel?: string
   /** Requests that started at this time or later. */
   readonly from?: number
   /** Requests that started before this time. */
@@ -54,10 +58,37 @@ export interface SummaryRow extends UsageSums {
   readonly errors: number
 }
 
+/** How long the latest answers took, in milliseconds; undefined where there is nothing to measure. */
+export interface Latency {
+  /** How many answers this was measured on. */
+  readonly sample: number
+  readonly duration: Percentiles | undefined
+  readonly firstByte: Percentiles | undefined
+}
+
+export interface Percentiles {
+  readonly p50: number
+  readonly p95: number
+}
+
+/** Records that were written since the last look. */
+export interface NewUsage {
+  /** Oldest first; if there are more than asked for, the newest of them. */
+  readonly rows: readonly UsageRow[]
+  /** Where the next look begins. */
+  readonly place: number
+}
+
 export interface Records {
   /** Newest first. */
   usage(filter: UsageFilter & PageRequest): Promise<Page<UsageRow>>
   receipt(requestId: string): Promise<Receipt | undefined>
+  /** Where the records end now. */
+  usagePlace(): Promise<number>
+  /** Records are numbered as they are written, so none appears behind a place that was passed. */
+  usageSince(place: number, filter: Pick<UsageFilter, 'accountId'>, rowsMax: number): Promise<NewUsage>
+  /** Of those that were answered among the latest `sampleMax`. */
+  latency(filter: UsageFilter, sampleMax: number): Promise<Latency>
   /** Stops at more than `rowsMax` rows. */
   summary(by: readonly SummaryDimension[], filter: UsageFilter, rowsMax: number): Promise<readonly SummaryRow[]>
   /** Newest first. */

@@ -1,5 +1,5 @@
 import type { Ask } from '../core/ask.ts'
-import type { Channel, Model, ServedModel } from '../core/catalog.ts'
+import type { Channel, Model, ServedModel, UsableKey } from '../core/catalog.ts'
 import type { Failure } from '../core/failure.ts'
 import type { Target } from '../protocol/protocol.ts'
 import { PROTOCOLS } from '../protocol/protocols.ts'
@@ -11,9 +11,15 @@ import { translate } from './translate.ts'
 /** How a caller's dialect and a channel's go together. */
 export function pairFor(ask: Ask, model: Model, channel: Channel): Pair {
   const client = PROTOCOLS[ask.protocol]
-  const upstream = PROTOCOLS[channel.protocol]
-  const isLike = client === upstream && client.canPassOn(ask, servedBy(channel, model).capabilities)
-  return isLike ? passthrough(ask, client) : translate(ask, client, upstream)
+  return isPassedOn(ask, model, channel)
+    ? passthrough(ask, client)
+    : translate(ask, client, PROTOCOLS[channel.protocol])
+}
+
+/** Whether the upstream is sent the caller's own text, with named edits. */
+export function isPassedOn(ask: Ask, model: Model, channel: Channel): boolean {
+  const client = PROTOCOLS[ask.protocol]
+  return ask.protocol === channel.protocol && client.canPassOn(ask, servedBy(channel, model).capabilities)
 }
 
 export function targetOf(model: Model, channel: Channel, maxTokens: number | undefined): Target {
@@ -31,6 +37,8 @@ export function servedBy(channel: Channel, { id }: Model): ServedModel {
 
 export interface ChannelCall {
   readonly channel: Channel
+  /** Undefined for an upstream that wants none. */
+  readonly key: UsableKey | undefined
   readonly ask: Ask
   /** The caller's; those that belong to the dialect go on to a like upstream. */
   readonly headers: Headers
@@ -38,12 +46,12 @@ export interface ChannelCall {
   readonly abort: AbortController
 }
 
-export async function callChannel({ channel, ask, headers, body, abort }: ChannelCall): Promise<UpstreamReply> {
+export async function callChannel({ channel, key, ask, headers, body, abort }: ChannelCall): Promise<UpstreamReply> {
   const protocol = PROTOCOLS[channel.protocol]
   return callUpstream({
     url: `${channel.baseUrl}${protocol.path}`,
     headers: {
-      ...protocol.upstreamHeaders(anyOf(channel.apiKeys)),
+      ...protocol.upstreamHeaders(key?.secret),
       ...(ask.protocol === channel.protocol ? protocol.forwardedHeaders(headers) : {}),
     },
     body,
@@ -53,13 +61,16 @@ export async function callChannel({ channel, ask, headers, body, abort }: Channe
 }
 
 /** Several keys of one channel share its calls evenly. */
-const anyOf = (keys: readonly string[]): string | undefined => keys[Math.floor(Math.random() * keys.length)]
+export const pickKey = ({ usableKeys }: Channel): UsableKey | undefined =>
+  usableKeys[Math.floor(Math.random() * usableKeys.length)]
 
 /** A vendor's complaint may quote the name it knows the model by, or our credential. */
 export function concealer(model: Model, channel: Channel): (failure: Failure) => Failure {
   const { name: known } = servedBy(channel, model)
   const conceal = (text: string) =>
-    channel.apiKeys.reduce((clean, key) => clean.replaceAll(key, '[key]'), text).replaceAll(known, model.id)
+    channel.keys
+      .reduce((clean, { secret }) => (secret === undefined ? clean : clean.replaceAll(secret, '[key]')), text)
+      .replaceAll(known, model.id)
   return failure => {
     switch (failure.kind) {
       case 'upstream-invalid-request':

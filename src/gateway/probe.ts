@@ -1,10 +1,10 @@
 import type { JsonObject, ProtocolName } from '../core/ask.ts'
-import type { Channel, Model } from '../core/catalog.ts'
+import type { Channel, Model, UsableKey } from '../core/catalog.ts'
 import type { Probe } from '../core/probe.ts'
 import { NO_USAGE } from '../core/usage.ts'
 import { asAnswerFailure, flatText } from '../protocol/answer.ts'
 import { PROTOCOLS } from '../protocol/protocols.ts'
-import { callChannel, concealer, pairFor, targetOf } from './channel.ts'
+import { callChannel, concealer, pairFor, pickKey, targetOf } from './channel.ts'
 import { viewOf } from './view.ts'
 
 const CLIENTS: readonly ProtocolName[] = ['chat', 'messages']
@@ -37,13 +37,20 @@ async function probe(client: ProtocolName, { channel, model, clock }: ProbeParts
     ...outcome,
   })
   try {
-    const reply = await callChannel({ channel, ask, body, headers: new Headers(), abort: new AbortController() })
+    const key = pickKey(channel) ?? pausedKey(channel)
+    const reply = await callChannel({ channel, key, ask, body, headers: new Headers(), abort: new AbortController() })
     const answer = pair.body(await reply.text(), viewOf(ask, { model, startedAt, promptEstimate: 0 }))
     const said = textOf(JSON.parse(answer.render({ usage: NO_USAGE, cost: '' })))
     return done({ answer: said, failure: undefined })
   } catch (error) {
     return done({ answer: undefined, failure: concealer(model, channel)(asAnswerFailure(error).failure) })
   }
+}
+
+/** What is paused may be tested before it serves again. */
+function pausedKey({ keys }: Channel): UsableKey | undefined {
+  const [key] = keys.flatMap(({ id, secret }) => (secret === undefined ? [] : [{ id, secret }]))
+  return key
 }
 
 /** The text of an answer of either dialect. */

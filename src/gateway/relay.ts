@@ -1,5 +1,5 @@
 import type { Ask } from '../core/ask.ts'
-import type { Channel, Model } from '../core/catalog.ts'
+import type { Channel, Model, UsableKey } from '../core/catalog.ts'
 import { asGatewayError, GatewayError } from '../core/failure.ts'
 import type { Ending } from '../core/ledger.ts'
 import { formatDollars } from '../core/money.ts'
@@ -25,6 +25,9 @@ export interface Relay extends Limits {
   readonly ask: Ask
   readonly model: Model
   readonly channel: Channel
+  readonly key: UsableKey | undefined
+  /** The answer says which channel it came from. */
+  readonly showsChannel: boolean
   readonly pair: Pair
   readonly settlement: Settlement
   readonly meter: Meter
@@ -34,31 +37,39 @@ export interface Relay extends Limits {
 
 /** Asks the upstream and answers the caller. Whatever happens, the settlement has been told when this is over. */
 export async function relay(relay: Relay): Promise<Reply> {
-  const { call, settlement, channel, ask, flight } = relay
+  const { call, settlement, channel, key, ask, flight } = relay
   let isAsked = false
   try {
     const { body, dropped } = encode(relay)
     isAsked = !flight.abort.signal.aborted
-    const upstream = await callChannel({ channel, ask, headers: call.headers, body, abort: flight.abort })
-    const headers = replyHeaders(channel, dropped)
+    const upstream = await callChannel({ channel, key, ask, headers: call.headers, body, abort: flight.abort })
+    const headers = replyHeaders(relay, dropped)
     return ask.stream ? await streamed(relay, upstream, headers) : await whole(relay, upstream, headers)
   } catch (error) {
-    const failure = asAnswerFailure(error)
+    const { failure: found, cause } = asAnswerFailure(error)
+    // Records are read by people whose business it is no more than the caller's.
+    const failure = new GatewayError(concealer(relay.model, channel)(found), cause)
     flight.abort.abort()
     // A caller who leaves has had the prompt read for it; every other failure here produced nothing.
     if (isAsked && call.signal.aborted) await settlement.charge(countPrompt(relay.promptEstimate), { failure })
     else await settlement.release(failure)
-    throw new GatewayError(concealer(relay.model, channel)(failure.failure), failure.cause)
+    throw failure
   }
 }
 
-function encode({ call, ask, model, channel, pair, maxTokens }: Relay): EditedRequest {
-  const request = requestTo(targetOf(model, channel, maxTokens), pair)
-  const dropped = droppedNames(ask.droppedImages ? ['image', ...request.dropped] : request.dropped)
-  if (dropped.length > 0 && isStrict(call.headers)) {
-    throw new GatewayError({ kind: 'translation-lossy', dropped })
+function encode(relay: Relay): EditedRequest {
+  const request = encodeFor(relay)
+  if (request.dropped.length > 0 && isStrict(relay.call.headers)) {
+    throw new GatewayError({ kind: 'translation-lossy', dropped: request.dropped })
   }
-  return { body: request.body, dropped }
+  return request
+}
+
+/** What the upstream is sent, and what of the request it cannot be given. */
+export function encodeFor(parts: Pick<Relay, 'ask' | 'model' | 'channel' | 'pair' | 'maxTokens'>): EditedRequest {
+  const { ask, model, channel, pair, maxTokens } = parts
+  const { body, dropped } = requestTo(targetOf(model, channel, maxTokens), pair)
+  return { body, dropped: droppedNames(ask.droppedImages ? ['image', ...dropped] : dropped) }
 }
 
 const isStrict = (headers: Headers): boolean => /^(true|1)$/i.test(headers.get('x-duet-strict')?.trim() ?? '')
@@ -72,8 +83,12 @@ function requestTo(target: Target, pair: Pair): EditedRequest {
   }
 }
 
-function replyHeaders(channel: Channel, dropped: readonly string[]): Record<string, string> {
-  return { ...channel.replyHeaders, ...(dropped.length > 0 ? { 'x-duet-dropped': dropped.join(',') } : {}) }
+function replyHeaders({ channel, showsChannel }: Relay, dropped: readonly string[]): Record<string, string> {
+  return {
+    ...channel.replyHeaders,
+    ...(showsChannel ? { 'x-duet-channel': channel.name } : {}),
+    ...(dropped.length > 0 ? { 'x-duet-dropped': dropped.join(',') } : {}),
+  }
 }
 
 async function whole(relay: Relay, upstream: UpstreamReply, headers: Record<string, string>): Promise<Reply> {

@@ -1,5 +1,5 @@
 import { type Ask, isObject, type JsonObject } from '../core/ask.ts'
-import { type Channel, imagePolicy, type Model } from '../core/catalog.ts'
+import { type Channel, imagePolicy, isUsable, type Model } from '../core/catalog.ts'
 import type { Caller, KeyDirectory } from '../core/directory.ts'
 import { GatewayError, invalid } from '../core/failure.ts'
 import type { HeldCall } from '../core/ledger.ts'
@@ -10,11 +10,15 @@ import { withoutImages } from '../protocol/images.ts'
 import type { Protocol } from '../protocol/protocol.ts'
 import type { Catalog } from '../routing/catalog.ts'
 import { choose } from '../routing/choose.ts'
+import type { Health } from '../routing/health.ts'
 import { authenticate } from './authenticate.ts'
-import { pairFor, servedBy } from './channel.ts'
+import { pairFor, pickKey, servedBy } from './channel.ts'
 import type { Flights } from './flights.ts'
+import type { Keeper } from './keeper.ts'
 import { Meter } from './meter.ts'
-import { relay } from './relay.ts'
+import { noteOutcome } from './outcome.ts'
+import type { Inquiry, Refusals } from './refusals.ts'
+import { type Relay, relay } from './relay.ts'
 import { reserve } from './reserve.ts'
 import { type Opening, Settlement } from './settlement.ts'
 
@@ -40,7 +44,10 @@ export interface Reply {
 export interface Gateway {
   readonly keys: KeyDirectory
   readonly ledger: Ledger
+  readonly refusals: Refusals
+  readonly keeper: Keeper
   readonly flights: Flights
+  readonly health: Pick<Health, 'note'>
   readonly clock: () => number
   /** The snapshot of this moment. */
   catalog(): Catalog
@@ -49,14 +56,41 @@ export interface Gateway {
 /** One turn, from credential to bill: section 4 of the interface, in the order of its checks. */
 export async function serve(call: Call, protocol: Protocol, gateway: Gateway): Promise<Reply> {
   const caller = await authenticate(call.secret, gateway)
+  const inquiry: Inquiry = { call, caller, protocol, text: '', body: {} }
+  const answer = async () => relay(await admitOrNote(inquiry, gateway))
+  return caller.keepDays === undefined ? answer() : gateway.keeper.keep(inquiry, answer)
+}
+
+/** Section 4.4: the credential comes first, then a misleading complaint that scripts rely on. */
+export async function refusePath(call: Call, protocol: Protocol, gateway: Gateway): Promise<never> {
+  const caller = await authenticate(call.secret, gateway)
+  const failure = new GatewayError({ kind: 'path-unsupported' })
+  gateway.refusals.note({ call, caller, protocol, text: '', body: {} }, failure)
+  throw failure
+}
+
+async function admitOrNote(inquiry: Inquiry, gateway: Gateway): Promise<Relay> {
+  try {
+    return await admit(inquiry, gateway)
+  } catch (error) {
+    gateway.refusals.note(inquiry, error)
+    throw error
+  }
+}
+
+/** All that can be said against a request, up to the hold; nothing was sent anywhere until then. */
+async function admit(inquiry: Inquiry, gateway: Gateway): Promise<Relay> {
+  const { call, caller, protocol } = inquiry
   const text = await call.text()
+  inquiry.text = text
   const body = parseBody(text)
+  inquiry.body = body
   const catalog = gateway.catalog()
   const model = catalog.find(modelName(body), caller.group)
   refuseUnlessAllowed(caller, model)
   const asked = protocol.read(body, text)
 
-  const channel = choose(catalog.channelsFor(model.id, caller.group), Math.random())
+  const channel = choose(catalog.channelsFor(model.id, caller.group).filter(isUsable), Math.random())
   if (!channel) throw new GatewayError({ kind: 'upstream-unavailable', model: model.id })
   const ask = applyImagePolicy(asked, { model, channel, protocol })
   const pair = pairFor(ask, model, channel)
@@ -76,10 +110,15 @@ export async function serve(call: Call, protocol: Protocol, gateway: Gateway): P
   const held = await gateway.ledger.hold({ ...opening, most, least, at: startedAt })
 
   const flight = gateway.flights.begin(call.signal)
-  const settlement = new Settlement(opening, gateway)
-  settlement.ended.then(flight.end)
+  const settlement = new Settlement(opening, { ledger: gateway.ledger, clock: gateway.clock, request: text })
+  const key = pickKey(channel)
+  settlement.ended.then(failed => {
+    flight.end()
+    noteOutcome({ model, channel, key }, { failed, timings: settlement.timings }, gateway.health)
+  })
   const meter = new Meter({ requestId, price, promptEstimate, held: held.amount, limitTokens }, gateway.ledger)
-  return relay({ call, flight, ask, model, channel, pair, settlement, meter, promptEstimate, ...limits(held) })
+  const route = { model, channel, key, showsChannel: caller.isAdmins }
+  return { call, flight, ask, ...route, pair, settlement, meter, promptEstimate, ...limits(held) }
 }
 
 const describe = (ask: Ask, channel: Channel, price: PriceVersion): HeldCall => ({
@@ -102,7 +141,7 @@ function parseBody(text: string): JsonObject {
   return value
 }
 
-function modelName({ model }: JsonObject): string {
+export function modelName({ model }: JsonObject): string {
   if (model === undefined || model === null || model === '')
     throw new GatewayError({ kind: 'field-missing', field: 'model' })
   if (typeof model !== 'string') throw invalid('model', 'must be a string')
@@ -120,7 +159,7 @@ interface ImageParts {
 }
 
 /** Images never reach a model that cannot see them: they are refused, or taken out as if they had not been sent. */
-function applyImagePolicy(ask: Ask, { model, channel, protocol }: ImageParts): Ask {
+export function applyImagePolicy(ask: Ask, { model, channel, protocol }: ImageParts): Ask {
   const [first] = ask.images
   if (!first) return ask
   const policy = imagePolicy(model, servedBy(channel, model).capabilities)

@@ -1,6 +1,7 @@
-import { asGatewayError, type GatewayError, wireOf } from '../core/failure.ts'
+import { asGatewayError, codeOf, type Failure, type GatewayError, messageOf } from '../core/failure.ts'
 import type { Closing, Ending, Settled } from '../core/ledger.ts'
 import { formatDollars } from '../core/money.ts'
+import { withoutQuotations } from '../core/quotation.ts'
 import { NO_USAGE } from '../core/usage.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { Counted } from '../metering/count.ts'
@@ -16,9 +17,16 @@ export type Opening = Pick<Closing, 'requestId' | 'accountId' | 'keyId' | 'call'
 /** How a request ended: in an answer, or in a failure. */
 export type End = { readonly ending: Ending | undefined } | { readonly failure: GatewayError }
 
+export interface Timings {
+  readonly firstByteMs: number | undefined
+  readonly durationMs: number
+}
+
 interface SettlementDeps {
   readonly ledger: Ledger
   readonly clock: () => number
+  /** The caller's JSON. */
+  readonly request: string
 }
 
 const NOTHING: Counted = { usage: NO_USAGE, source: 'estimated' }
@@ -28,6 +36,7 @@ export class Settlement {
   private readonly opening: Opening
   private readonly ledger: Ledger
   private readonly clock: () => number
+  private readonly request: string
   /** Resolves when the request is over, with the failure that ended it, if one did; never rejects. */
   readonly ended: Promise<GatewayError | undefined>
   private readonly end: (failure: GatewayError | undefined) => void
@@ -35,10 +44,11 @@ export class Settlement {
   private isUnderWay = false
   private settled: Promise<Charged> | undefined
 
-  constructor(opening: Opening, { ledger, clock }: SettlementDeps) {
+  constructor(opening: Opening, { ledger, clock, request }: SettlementDeps) {
     this.opening = opening
     this.ledger = ledger
     this.clock = clock
+    this.request = request
     const { promise, resolve } = Promise.withResolvers<GatewayError | undefined>()
     this.ended = promise
     this.end = resolve
@@ -52,6 +62,10 @@ export class Settlement {
   /** The answer has begun to go out. */
   underWay(): void {
     this.isUnderWay = true
+  }
+
+  get timings(): Timings {
+    return { firstByteMs: this.firstByteMs, durationMs: this.elapsed() }
   }
 
   /** Charges what was counted. */
@@ -75,7 +89,8 @@ export class Settlement {
     const closing: Closing = {
       ...this.opening,
       ...counted,
-      status: 'failure' in end ? wireOf(end.failure.failure).code : 'ok',
+      status: 'failure' in end ? codeOf(end.failure.failure) : 'ok',
+      error: 'failure' in end ? this.storedWords(end.failure.failure) : undefined,
       ending: 'ending' in end ? end.ending : undefined,
       firstByteMs: this.firstByteMs,
       durationMs: this.elapsed(),
@@ -95,8 +110,15 @@ export class Settlement {
    */
   private undelivered(closing: Closing, { failure }: GatewayError): Closing {
     if (closing.status !== 'ok') return closing
-    const failed = { ...closing, status: wireOf(failure).code, ending: undefined }
+    const failed = { ...closing, status: codeOf(failure), error: messageOf(failure), ending: undefined }
     return this.isUnderWay ? failed : { ...failed, ...NOTHING }
+  }
+
+  /** In full, but for what a vendor quotes of the prompt. */
+  private storedWords(failure: Failure): string {
+    const words = messageOf(failure)
+    const isVendors = failure.kind === 'upstream-invalid-request' || failure.kind === 'upstream-error'
+    return isVendors ? withoutQuotations(words, this.request) : words
   }
 
   private elapsed(): number {

@@ -186,10 +186,11 @@ export class WatchedStream {
   /** After the first byte there is no status left: the failure becomes the dialect's error frame. */
   private async fail(error: unknown): Promise<string> {
     const { protocol, requestId, conceal } = this.parts
-    const failure = asGatewayError(error)
+    const { failure, cause } = asGatewayError(error)
+    const told = conceal(failure)
     this.ended = true
-    await this.chargeRelayed(failure)
-    return protocol.errorFrames(conceal(failure.failure), requestId)
+    await this.chargeRelayed(new GatewayError(told, cause))
+    return protocol.errorFrames(told, { requestId })
   }
 
   private clientGone(): Promise<void> {

@@ -1,53 +1,105 @@
-import type { AdminDeps, AdminReply } from '../admin/api.ts'
-import { NDJSON } from '../admin/contract.ts'
+import type { AdminDeps } from '../admin/api.ts'
+import { NDJSON } from '../admin/ndjson.ts'
+import type { AdminCall, AdminEvent, AdminReply } from '../admin/route.ts'
 import { GatewayError, wireOf } from '../core/failure.ts'
 import type { Log } from '../telemetry/log.ts'
 import { type BodyLimits, readBody } from './body.ts'
 import { bearerOf } from './credential.ts'
 import { type Address, decodePart, withoutTrailingSlashes } from './path.ts'
+import { STREAM_TYPE } from './reply.ts'
+import { cookieFor, isFromConsole, isSecure, sessionOf } from './session.ts'
 
 export interface ManageDeps {
   readonly admin: AdminDeps
   readonly log: Log
+  /** Aborted when the gateway stops: what would go on for ever must not keep it. */
+  readonly stopping: AbortSignal
 }
 
-const NOT_STORED = { 'cache-control': 'no-store' }
+/** A request, and where it comes from. */
+export interface Visitor {
+  readonly request: Request
+  readonly from: Address
+  /** The other end of the connection. */
+  address(): string
+}
+
+const NOT_STORED = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' }
+const JSON_TYPE = { 'content-type': 'application/json' }
 
 const BODY: BodyLimits = { bytesMax: 1024 * 1024, secondsMax: 10 }
 
 /** The management API at the edge. */
-export async function administer(request: Request, address: Address, { admin, log }: ManageDeps): Promise<Response> {
+export async function administer(visitor: Visitor, deps: ManageDeps): Promise<Response> {
+  const { request } = visitor
+  const { admin, log } = deps
   // Loaded with its schemas when an operator calls for the first time: a start does not wait for it.
   const { manage } = await import('../admin/api.ts')
   try {
-    const path = withoutTrailingSlashes(address.path.slice('/api'.length))
-    const call = {
-      method: request.method,
-      path,
-      segments: path.split('/').slice(1).map(decodePart),
-      query: address.query,
-      token: bearerOf(request.headers),
-      accept: request.headers.get('accept') ?? '',
-      signal: request.signal,
-      text: () => readBody(request, BODY),
-    }
-    return respond(await manage(call, admin))
+    return respond(await manage(callOf(visitor, deps), admin), isSecure(request.headers, admin.publicUrl()))
   } catch (error) {
     // What a caller who has left no longer wanted is no fault.
     if (request.signal.aborted) return new Response(null, { status: 499 })
-    return respond(failed(error, log))
+    return respond(failed(error, log), false)
   }
 }
 
-function respond({ status, body, lines }: AdminReply): Response {
-  if (lines) return new Response(linesOf(lines), { status, headers: { ...NOT_STORED, 'content-type': NDJSON } })
-  const headers = { ...NOT_STORED, 'content-type': 'application/json' }
-  return new Response(body === undefined ? null : JSON.stringify(body), { status, headers })
+function callOf({ request, from, address }: Visitor, { admin, stopping }: ManageDeps): AdminCall {
+  const { headers } = request
+  const path = withoutTrailingSlashes(from.path.slice('/api'.length))
+  return {
+    method: request.method,
+    path,
+    segments: path.split('/').slice(1).map(decodePart),
+    query: from.query,
+    token: bearerOf(headers),
+    session: sessionOf(headers),
+    isFromConsole: isFromConsole(headers, admin.publicUrl()),
+    address: address(),
+    client: headers.get('user-agent') ?? '',
+    accept: headers.get('accept') ?? '',
+    signal: AbortSignal.any([request.signal, stopping]),
+    text: () => readBody(request, BODY),
+  }
 }
 
-async function* linesOf(values: AsyncIterable<unknown>): AsyncGenerator<Uint8Array> {
+function respond(reply: AdminReply, secure: boolean): Response {
+  const { status, session, retryAfter } = reply
+  const [body, type] = bodyOf(reply)
+  return new Response(body, {
+    status,
+    headers: {
+      ...NOT_STORED,
+      ...type,
+      ...(session ? { 'set-cookie': cookieFor(session, secure) } : {}),
+      ...(retryAfter ? { 'retry-after': String(retryAfter) } : {}),
+    },
+  })
+}
+
+type Body = string | null | AsyncIterable<Uint8Array>
+
+function bodyOf({ body, lines, events, file }: AdminReply): [Body, Record<string, string>] {
+  if (events) return [encoded(framesOf(events)), STREAM_TYPE]
+  if (lines) return [encoded(linesOf(lines)), { 'content-type': NDJSON }]
+  if (file) {
+    const { name, type, parts } = file
+    return [encoded(parts), { 'content-type': type, 'content-disposition': `attachment; filename="${name}"` }]
+  }
+  return [body === undefined ? null : JSON.stringify(body), JSON_TYPE]
+}
+
+async function* linesOf(values: AsyncIterable<unknown>): AsyncGenerator<string> {
+  for await (const value of values) yield `${JSON.stringify(value)}\n`
+}
+
+async function* framesOf(events: AsyncIterable<AdminEvent>): AsyncGenerator<string> {
+  for await (const { event, data } of events) yield `event: ${event}\ndata: ${JSON.stringify(data)}\n\n`
+}
+
+async function* encoded(texts: AsyncIterable<string>): AsyncGenerator<Uint8Array> {
   const utf8 = new TextEncoder()
-  for await (const value of values) yield utf8.encode(`${JSON.stringify(value)}\n`)
+  for await (const text of texts) yield utf8.encode(text)
 }
 
 /** The limits of bodies are shared with the gateway, and so are the words for exceeding them. */

@@ -1,4 +1,4 @@
-import { type Failure, wireOf } from '../core/failure.ts'
+import { type ErrorContext, type Failure, wireOf } from '../core/failure.ts'
 import type { Reply } from '../gateway/serve.ts'
 import type { Protocol } from '../protocol/protocol.ts'
 
@@ -9,7 +9,7 @@ const OPEN_TO_BROWSERS = {
 }
 
 const JSON_TYPE = { 'content-type': 'application/json' }
-const STREAM_TYPE = {
+export const STREAM_TYPE = {
   'content-type': 'text/event-stream',
   'cache-control': 'no-cache',
   // Proxies that collect a response before sending it on make a stream useless.
@@ -24,13 +24,13 @@ export function answer({ headers, body }: Reply, requestId: string): Response {
   return new Response(body, { headers: { ...type, ...idHeaders(requestId), ...headers } })
 }
 
-export function refuse(failure: Failure, { requestId, protocol }: { requestId: string; protocol: Protocol }): Response {
+export function refuse(failure: Failure, { protocol, ...context }: ErrorContext & { protocol: Protocol }): Response {
   const { status, mayRetry, retryAfter } = wireOf(failure)
-  return new Response(protocol.errorBody(failure, requestId), {
+  return new Response(protocol.errorBody(failure, context), {
     status,
     headers: {
       ...JSON_TYPE,
-      ...idHeaders(requestId),
+      ...idHeaders(context.requestId),
       ...(mayRetry ? {} : { 'x-should-retry': 'false' }),
       ...(retryAfter === undefined ? {} : { 'retry-after': retryAfter }),
     },
@@ -57,8 +57,13 @@ export function preflight(request: Request): Response {
 
 /** The same answer for those who asked for the headers only. */
 export async function withoutBody(response: Response): Promise<Response> {
-  const length = (await response.bytes()).byteLength
   const headers = new Headers(response.headers)
+  if (headers.get('content-type') !== JSON_TYPE['content-type']) {
+    // A stream may never end, and a file may be large: nobody says how long they are.
+    await response.body?.cancel()
+    return new Response(null, { status: response.status, headers })
+  }
+  const length = (await response.bytes()).byteLength
   headers.set('content-length', String(length))
   return new Response(null, { status: response.status, headers })
 }

@@ -2,7 +2,7 @@ import { asGatewayError, GatewayError, wireOf } from '../core/failure.ts'
 import { newRequestId } from '../core/ids.ts'
 import { authenticate } from '../gateway/authenticate.ts'
 import { listModels, showModel } from '../gateway/models.ts'
-import { type Call, type Gateway, type Reply, serve } from '../gateway/serve.ts'
+import { type Call, type Gateway, type Reply, refusePath, serve } from '../gateway/serve.ts'
 import type { Protocol } from '../protocol/protocol.ts'
 import { PROTOCOLS } from '../protocol/protocols.ts'
 import type { Log } from '../telemetry/log.ts'
@@ -16,6 +16,8 @@ export interface RouteDeps {
   readonly gateway: Gateway
   readonly log: Log
   readonly metrics: Metrics
+  /** Where people do something about a refusal; undefined where nobody knows how callers reach it. */
+  consoleUrl(): string | undefined
   /** False while a stopping gateway takes no new work. */
   readonly isReady: () => boolean
 }
@@ -50,11 +52,7 @@ const model: Handler = async ({ request, call, path, route }, { gateway }) => {
   return { headers: {}, body }
 }
 
-/** Section 4.4: the credential comes first, then a misleading complaint that scripts rely on. */
-const unsupported: Handler = async ({ call }, { gateway }) => {
-  await authenticate(call.secret, gateway)
-  throw new GatewayError({ kind: 'path-unsupported' })
-}
+const unsupported: Handler = ({ call, protocol }, { gateway }) => refusePath(call, protocol, gateway)
 
 const ROUTES: Readonly<Record<string, Handler>> = {
   'POST /chat/completions': turn,
@@ -102,7 +100,7 @@ export async function visit(request: Request, path: string, deps: RouteDeps): Pr
   } catch (error) {
     const failed = asGatewayError(error)
     report(visit, { status: wireOf(failed.failure).status, failed }, deps)
-    return refuse(failed.failure, { requestId: call.requestId, protocol })
+    return refuse(failed.failure, { requestId: call.requestId, consoleUrl: deps.consoleUrl(), protocol })
   }
 }
 

@@ -18,19 +18,23 @@ interface Place {
   readonly port: number
 }
 
-export function listen({ host, port }: Place, deps: Omit<EdgeDeps, 'isReady'>): Listening {
-  let isDraining = false
-  const edge: EdgeDeps = { ...deps, isReady: () => !isDraining }
+export function listen({ host, port }: Place, deps: Omit<EdgeDeps, 'isReady' | 'stopping'>): Listening {
+  const stopping = new AbortController()
+  const edge: EdgeDeps = { ...deps, stopping: stopping.signal, isReady: () => !stopping.signal.aborted }
   const server = Bun.serve({
     hostname: host,
     port,
     idleTimeout: IDLE_SECONDS_MAX,
+    // Its page for errors shows source and folders to whoever caused one.
+    development: false,
+    // Without development it would share a port that is taken, and half of the requests would go elsewhere.
+    reusePort: false,
     // Ours is enforced on the decoded body, after the credential was checked.
     maxRequestBodySize: Number.MAX_SAFE_INTEGER,
     async fetch(request, server) {
       // Time limits are ours while a request is under way: a long thought is silent for minutes.
       server.timeout(request, 0)
-      const response = await handle(request, edge)
+      const response = await handle(request, edge, () => server.requestIP(request)?.address ?? '')
       // A stream is never silent that long; an idle connection is.
       server.timeout(request, IDLE_SECONDS_MAX)
       return response
@@ -40,7 +44,7 @@ export function listen({ host, port }: Place, deps: Omit<EdgeDeps, 'isReady'>): 
     url: server.url.origin,
     async drain(limitMs, cut) {
       // The door stays open for health checks, which tell load balancers to go elsewhere; new work is refused.
-      isDraining = true
+      stopping.abort()
       await settled(server, limitMs)
       cut()
       await settled(server, CUT_GRACE_MS)

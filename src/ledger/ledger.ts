@@ -9,6 +9,7 @@ import type {
   LedgerOperation,
   LedgerOutcome,
   LedgerStore,
+  Refusal,
   Settled,
 } from '../core/ledger.ts'
 import { type Nanos, ZERO } from '../core/money.ts'
@@ -104,6 +105,11 @@ export class Ledger {
   /** For a settlement that failed: it is tried again until it is written. */
   settleLater(closing: Closing): void {
     this.overdue.push(closing)
+  }
+
+  /** Writes down that a request was turned away. Nobody waits for it. */
+  async refuse(refusal: Refusal): Promise<void> {
+    await this.submit({ type: 'refuse', refusal })
   }
 
   async deposit(deposit: Deposit): Promise<DepositOutcome> {

@@ -1,6 +1,6 @@
 import type { Ask, JsonObject, ProtocolName } from '../core/ask.ts'
 import type { Capabilities } from '../core/capabilities.ts'
-import type { Failure } from '../core/failure.ts'
+import type { ErrorContext, Failure } from '../core/failure.ts'
 import type { Seen } from '../core/seen.ts'
 import type { Turn, TurnEvent } from '../core/turn.ts'
 import type { Usage } from '../core/usage.ts'
@@ -136,7 +136,7 @@ export interface Protocol {
   encodeStream(view: View): StreamEncoder
   editStream(view: View): AnswerStream
 
-  errorBody(failure: Failure, requestId: string): string
+  errorBody(failure: Failure, context: ErrorContext): string
   /** The same failure when the status is already sent. */
-  errorFrames(failure: Failure, requestId: string): string
+  errorFrames(failure: Failure, context: ErrorContext): string
 }

@@ -5,7 +5,10 @@ import { nearest } from './nearest.ts'
 
 /** An immutable snapshot of what can be called; a reload swaps it whole. */
 export class Catalog {
+  /** Those that can be called, as far as the catalog is concerned. */
   readonly models: ReadonlyMap<string, Model>
+  /** With those that are switched off. */
+  readonly allModels: readonly Model[]
   readonly channels: readonly Channel[]
   private readonly prices: ReadonlyMap<string, PriceVersion>
   private readonly aliases: ReadonlyMap<string, string>
@@ -17,7 +20,8 @@ export class Catalog {
     /** The versions in force, by model. */
     readonly prices: ReadonlyMap<string, PriceVersion>
   }) {
-    this.models = new Map(parts.models.map(model => [model.id, model]))
+    this.allModels = parts.models
+    this.models = new Map(parts.models.filter(({ enabled }) => enabled).map(model => [model.id, model]))
     this.channels = parts.channels
     this.aliases = parts.aliases
     this.prices = parts.prices
@@ -28,9 +32,19 @@ export class Catalog {
     return [...this.models.values()].filter(model => this.channelsFor(model.id, group).length > 0)
   }
 
+  /** No real upstream is configured. */
+  get isSandbox(): boolean {
+    return this.channels.every(({ origin }) => origin === 'sandbox')
+  }
+
+  /** By id or alias; undefined for one that is not there, or switched off. */
+  named(name: string): Model | undefined {
+    return this.models.get(this.aliases.get(name) ?? name)
+  }
+
   /** A model without a channel for this group is as unknown as one that is not there at all. */
   find(name: string, group: string): Model {
-    const model = this.models.get(this.aliases.get(name) ?? name)
+    const model = this.named(name)
     if (model && this.channelsFor(model.id, group).length > 0) return model
     const known = [...this.listed(group).map(({ id }) => id), ...this.aliases.keys()]
     throw new GatewayError({ kind: 'model-unknown', model: name, group, nearest: nearest(name, known) })
@@ -43,6 +57,12 @@ export class Catalog {
     return price
   }
 
+  /** The version in force; undefined for a model that nobody has priced. */
+  versionOf(modelId: string): PriceVersion | undefined {
+    return this.prices.get(modelId)
+  }
+
+  /** Paused ones too: a model stays listed while its upstreams rest. */
   channelsFor(modelId: string, group: string): Channel[] {
     return this.channels.filter(channel => channel.models.has(modelId) && channel.groups.includes(group))
   }

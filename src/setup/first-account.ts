@@ -23,7 +23,9 @@ export async function createFirstAccount(
   const accountId = 'default'
   const secret = bootstrapKey ?? newApiKey()
   const account = { id: accountId, name: accountId, group: 'default', createdAt }
-  const created = await directory.createAccount(account, newKey(secret, { accountId, name: 'first key', createdAt }))
+  // The operator's own.
+  const firstKey = { ...newKey(secret, { accountId, name: 'first key', createdAt }), isAdmins: true }
+  const created = await directory.createAccount(account, firstKey)
   // A first start that was killed in between is made good by the next one.
   const { rows: entries } = await records.entries(accountId, { cursor: undefined, limit: 1 })
   const opening = { kind: 'topup', source: 'opening', note: 'opening balance' } as const

@@ -30,7 +30,7 @@ const sandboxChannel = (protocol: Channel['protocol'], baseUrl: string, models: 
   name: `sandbox-${protocol}`,
   protocol,
   baseUrl,
-  apiKeys: [],
+  ...{ origin: 'sandbox', vendor: undefined, hidesConsole: false, isPaused: false, keys: [], usableKeys: [] },
   models: servedModels(new Map(models.map(({ id }) => [id, id])), { protocol }),
   priority: 0,
   weight: 1,

@@ -11,7 +11,18 @@ import type {
 } from '../core/directory.ts'
 import type { EmbeddedDatabase } from './database.ts'
 import { page } from './page.ts'
-import { type AccountRow, type KeyRow, toAccount, toKey } from './rows.ts'
+import { type AccountRow, type KeyRow, toAccount, toKey, toNumber } from './rows.ts'
+
+const ACCOUNT_NAME = '(SELECT a.name FROM accounts a WHERE a.id = keys.account_id) AS account_name'
+
+interface CallerRow {
+  readonly id: string
+  readonly account_id: string
+  readonly grp: string
+  readonly models: string | null
+  readonly is_admins: bigint
+  readonly keep_days: bigint | null
+}
 
 /** Accounts and keys on the embedded database. */
 export class SqliteDirectory implements Directory {
@@ -66,8 +77,8 @@ export class SqliteDirectory implements Directory {
   // ── keys ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
   async authenticate(secretHash: string, now: number): Promise<Caller | undefined> {
-    const row = this.db.get<{ id: string; account_id: string; grp: string; models: string | null }>(
-      `SELECT k.id, k.account_id, a.grp, k.models FROM keys k JOIN accounts a ON a.id = k.account_id
+    const row = this.db.get<CallerRow>(
+      `SELECT k.id, k.account_id, a.grp, k.models, k.is_admins, k.keep_days FROM keys k JOIN accounts a ON a.id = k.account_id
        WHERE k.secret_hash = ? AND k.enabled = 1 AND k.revoked_at IS NULL
          AND (k.expires_at IS NULL OR k.expires_at > ?)`,
       secretHash,
@@ -76,17 +87,23 @@ export class SqliteDirectory implements Directory {
     if (!row) return undefined
     this.usedAt.set(row.id, now)
     const models = row.models === null ? undefined : (JSON.parse(row.models) as string[])
-    return { keyId: row.id, accountId: row.account_id, group: row.grp, models }
+    const [isAdmins, keepDays] = [row.is_admins === 1n, toNumber(row.keep_days)]
+    return { keyId: row.id, accountId: row.account_id, group: row.grp, models, isAdmins, keepDays }
   }
 
   async createKey(key: NewKey): Promise<Key> {
     return this.insertKey(key)
   }
 
+  async keyCount(accountId: string): Promise<number> {
+    const sql = 'SELECT count(*) AS n FROM keys WHERE account_id = ? AND revoked_at IS NULL'
+    return Number(this.db.get<{ n: bigint }>(sql, accountId)?.n)
+  }
+
   private insertKey(key: NewKey): Key {
     const row = this.db.get<KeyRow>(
-      `INSERT INTO keys (id, account_id, name, secret_hash, hint, cap, models, expires_at, created_at)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING *`,
+      `INSERT INTO keys (id, account_id, name, secret_hash, hint, cap, models, expires_at, created_at, kind, is_admins)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING *, ${ACCOUNT_NAME}`,
       key.id,
       key.accountId,
       key.name,
@@ -96,18 +113,29 @@ export class SqliteDirectory implements Directory {
       key.models ? JSON.stringify(key.models) : null,
       key.expiresAt ?? null,
       key.createdAt,
+      key.kind ?? 'api',
+      key.isAdmins ? 1 : 0,
     )
     return this.toKey(row as KeyRow)
   }
 
   async key(id: string): Promise<Key | undefined> {
-    const row = this.db.get<KeyRow>('SELECT * FROM keys WHERE id = ? AND revoked_at IS NULL', id)
+    const row = this.db.get<KeyRow>(`SELECT *, ${ACCOUNT_NAME} FROM keys WHERE id = ? AND revoked_at IS NULL`, id)
     return row && this.toKey(row)
+  }
+
+  async keyNames(ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
+    const rows = this.db.all<{ id: string; name: string }>(
+      'SELECT id, name FROM keys WHERE id IN (SELECT value FROM json_each(?))',
+      JSON.stringify([...new Set(ids)]),
+    )
+    return new Map(rows.map(({ id, name }) => [id, name]))
   }
 
   async keys({ accountId, cursor, limit }: { accountId?: string } & PageRequest): Promise<Page<Key>> {
     const rows = this.db.all<KeyRow>(
-      `SELECT * FROM keys WHERE revoked_at IS NULL AND id > ? AND (? IS NULL OR account_id = ?) ORDER BY id LIMIT ?`,
+      `SELECT *, ${ACCOUNT_NAME} FROM keys
+       WHERE revoked_at IS NULL AND kind = 'api' AND id > ? AND (? IS NULL OR account_id = ?) ORDER BY id LIMIT ?`,
       cursor ?? '',
       accountId ?? null,
       accountId ?? null,
@@ -117,17 +145,23 @@ export class SqliteDirectory implements Directory {
   }
 
   async changeKey(id: string, changes: KeyChanges): Promise<Key | undefined> {
-    const before = this.db.get<KeyRow>('SELECT * FROM keys WHERE id = ? AND revoked_at IS NULL', id)
+    // Playground keys stay as they are: one without a limit would be a key that no list shows.
+    const before = this.db.get<KeyRow>(
+      `SELECT *, ${ACCOUNT_NAME} FROM keys WHERE id = ? AND revoked_at IS NULL AND kind = 'api'`,
+      id,
+    )
     if (!before) return undefined
     // Without a pause since it was read: a change of something else must not be undone by this one.
-    const { name, cap, models, expiresAt, enabled } = { ...toKey(before), ...changes }
+    const { name, cap, models, expiresAt, enabled, keepDays } = { ...toKey(before), ...changes }
     const row = this.db.get<KeyRow>(
-      `UPDATE keys SET name = ?, cap = ?, models = ?, expires_at = ?, enabled = ? WHERE id = ? RETURNING *`,
+      `UPDATE keys SET name = ?, cap = ?, models = ?, expires_at = ?, enabled = ?, keep_days = ? WHERE id = ?
+       RETURNING *, ${ACCOUNT_NAME}`,
       name,
       cap ?? null,
       models ? JSON.stringify(models) : null,
       expiresAt ?? null,
       enabled ? 1 : 0,
+      keepDays ?? null,
       id,
     )
     return this.toKey(row as KeyRow)
@@ -135,6 +169,17 @@ export class SqliteDirectory implements Directory {
 
   async revokeKey(id: string, now: number): Promise<boolean> {
     return this.db.run('UPDATE keys SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL', now, id) > 0
+  }
+
+  async keepPlaygroundKeys(accountId: string, count: number, now: number): Promise<void> {
+    this.db.run(
+      `UPDATE keys SET revoked_at = ? WHERE id IN (
+         SELECT id FROM keys WHERE account_id = ? AND kind = 'playground' AND revoked_at IS NULL
+         ORDER BY created_at DESC, rowid DESC LIMIT -1 OFFSET ?)`,
+      now,
+      accountId,
+      count,
+    )
   }
 
   async keepLastUsed(): Promise<void> {

@@ -78,6 +78,10 @@ export class SqliteLedger implements LedgerStore, BookReader {
     return row ? toHold(row) : undefined
   }
 
+  isRecorded(requestId: string): boolean {
+    return this.db.get('SELECT 1 FROM usage WHERE request_id = ?', requestId) !== undefined
+  }
+
   deposit({ accountId, kind, source }: Deposit): Entry | undefined {
     const row = this.db.get<EntryRow>(
       `${ENTRIES_WITH_PRICES} WHERE e.account_id = ? AND e.source = ? AND e.kind = ? AND e.kind <> 'charge'`,

@@ -6,6 +6,119 @@ import { type EntryRow, toEntry } from './rows.ts'
 export type Migration = string | ((db: EmbeddedDatabase) => void)
 
 /**
+ * People who sign in, what they may change of the catalog, and what they are told. Secrets are hashed where they are only
+ * compared (tokens, codes) and sealed where they are needed again (vendor keys, captured texts).
+ */
+const PEOPLE_AND_CATALOG = `
+  CREATE TABLE users (
+    id           TEXT PRIMARY KEY,
+    name         TEXT NOT NULL UNIQUE COLLATE NOCASE,
+    role         TEXT NOT NULL CHECK (role = 'admin' OR role = 'member'),
+    account_id   TEXT NOT NULL REFERENCES accounts (id),
+    password     TEXT NOT NULL,
+    enabled      INTEGER NOT NULL DEFAULT 1,
+    created_at   INTEGER NOT NULL,
+    last_seen_at INTEGER
+  ) STRICT;
+
+  CREATE TABLE sessions (
+    id           TEXT PRIMARY KEY,
+    token_hash   TEXT NOT NULL UNIQUE,
+    user_id      TEXT NOT NULL REFERENCES users (id),
+    created_at   INTEGER NOT NULL,
+    last_seen_at INTEGER NOT NULL,
+    expires_at   INTEGER NOT NULL,
+    address      TEXT NOT NULL,
+    client       TEXT NOT NULL
+  ) STRICT;
+  CREATE INDEX sessions_by_user ON sessions (user_id, last_seen_at);
+
+  CREATE TABLE invites (
+    id         TEXT PRIMARY KEY,
+    token_hash TEXT NOT NULL UNIQUE,
+    kind       TEXT NOT NULL CHECK (kind = 'first' OR kind = 'invite' OR kind = 'reset'),
+    role       TEXT NOT NULL,
+    account_id TEXT REFERENCES accounts (id),
+    user_id    TEXT REFERENCES users (id),
+    name       TEXT,
+    created_at INTEGER NOT NULL,
+    expires_at INTEGER NOT NULL,
+    used_at    INTEGER
+  ) STRICT;
+
+  ALTER TABLE keys ADD COLUMN kind TEXT NOT NULL DEFAULT 'api';
+  ALTER TABLE keys ADD COLUMN is_admins INTEGER NOT NULL DEFAULT 0;
+  ALTER TABLE keys ADD COLUMN keep_days INTEGER;
+
+  ALTER TABLE usage ADD COLUMN error TEXT;
+
+  CREATE TABLE captures (
+    request_id TEXT PRIMARY KEY,
+    key_id     TEXT NOT NULL,
+    is_cut     INTEGER NOT NULL,
+    created_at INTEGER NOT NULL,
+    expires_at INTEGER NOT NULL,
+    sealed     TEXT NOT NULL
+  ) STRICT;
+  CREATE INDEX captures_by_expiry ON captures (expires_at);
+  CREATE INDEX captures_by_key ON captures (key_id, expires_at);
+
+  CREATE TABLE codes (
+    id          TEXT PRIMARY KEY,
+    code_hash   TEXT NOT NULL UNIQUE,
+    hint        TEXT NOT NULL,
+    amount      INTEGER NOT NULL,
+    note        TEXT,
+    created_at  INTEGER NOT NULL,
+    expires_at  INTEGER,
+    redeemed_at INTEGER,
+    account_id  TEXT REFERENCES accounts (id),
+    entry_seq   INTEGER
+  ) STRICT;
+  CREATE INDEX codes_by_time ON codes (created_at, id);
+  CREATE INDEX codes_unpaid ON codes (redeemed_at) WHERE redeemed_at IS NOT NULL AND entry_seq IS NULL;
+
+  CREATE TABLE notices (
+    account_id TEXT PRIMARY KEY REFERENCES accounts (id),
+    threshold  INTEGER NOT NULL,
+    sealed     TEXT NOT NULL,
+    told_at    INTEGER,
+    failures   INTEGER NOT NULL DEFAULT 0,
+    error      TEXT,
+    tries      INTEGER NOT NULL DEFAULT 0,
+    due_at     INTEGER
+  ) STRICT;
+
+  CREATE TABLE models (
+    id         TEXT PRIMARY KEY,
+    settings   TEXT NOT NULL,
+    created_at INTEGER NOT NULL
+  ) STRICT;
+
+  CREATE TABLE channels (
+    name       TEXT PRIMARY KEY,
+    settings   TEXT NOT NULL,
+    created_at INTEGER NOT NULL
+  ) STRICT;
+
+  CREATE TABLE channel_keys (
+    channel    TEXT NOT NULL REFERENCES channels (name),
+    id         TEXT NOT NULL,
+    hint       TEXT NOT NULL,
+    sealed     TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    PRIMARY KEY (channel, id)
+  ) STRICT;
+
+  CREATE TABLE pauses (
+    channel TEXT NOT NULL,
+    key_id  TEXT NOT NULL,
+    at      INTEGER NOT NULL,
+    PRIMARY KEY (channel, key_id)
+  ) STRICT;
+`
+
+/**
  * Forward only; a database remembers how many it has seen (`user_version`). Never edit one that was released: add one.
  * Amounts are signed integers in nano-dollars, times are milliseconds since 1970.
  */
@@ -86,6 +199,7 @@ export const MIGRATIONS: readonly Migration[] = [
   CREATE INDEX usage_by_time ON usage (started_at);
   `,
   ledgerThatCanBeVerified,
+  PEOPLE_AND_CATALOG,
 ]
 
 /**

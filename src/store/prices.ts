@@ -15,6 +15,15 @@ export class SqlitePrices implements PriceList {
     return this.db.transaction(() => new Map(prices.map(price => [price.model, this.inForce(price, now)])))
   }
 
+  async history(model: string, limit: number): Promise<readonly PriceVersion[]> {
+    const rows = this.db.all<PriceRow>(
+      'SELECT * FROM prices WHERE model = ? ORDER BY version DESC LIMIT ?',
+      model,
+      limit,
+    )
+    return rows.map(toPrice)
+  }
+
   private inForce({ model, price }: ModelPrice, now: number): PriceVersion {
     const latest = this.db.get<PriceRow>('SELECT * FROM prices WHERE model = ? ORDER BY version DESC LIMIT 1', model)
     if (latest && isSamePrice(toPrice(latest), price)) return toPrice(latest)

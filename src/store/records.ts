@@ -1,7 +1,8 @@
 import type { Page, PageRequest } from '../core/directory.ts'
 import type { Entry, UsageRow } from '../core/ledger.ts'
-import type { Receipt, Records, SummaryDimension, SummaryRow, UsageFilter } from '../core/records.ts'
+import type { Latency, NewUsage, Receipt, Records, SummaryDimension, SummaryRow, UsageFilter } from '../core/records.ts'
 import type { EmbeddedDatabase } from './database.ts'
+import { latencyOf } from './latency.ts'
 import { page } from './page.ts'
 import {
   ENTRIES_WITH_PRICES,
@@ -37,6 +38,24 @@ export class SqliteRecords implements Records {
       row.entry_seq,
     )
     return { row: toUsage(row), price: price && toPrice(price), entry: entry && toEntry(entry) }
+  }
+
+  async usagePlace(): Promise<number> {
+    return Number(this.db.get<{ id: bigint | null }>('SELECT max(id) AS id FROM usage')?.id ?? 0)
+  }
+
+  async usageSince(place: number, { accountId }: Pick<UsageFilter, 'accountId'>, rowsMax: number): Promise<NewUsage> {
+    const end = await this.usagePlace()
+    // Not by the index of accounts: what was written since the last look is a handful of rows.
+    const rows = this.db.all<UsageTableRow>(
+      'SELECT * FROM usage WHERE id > ? AND id <= ? AND (? IS NULL OR +account_id = ?) ORDER BY id DESC LIMIT ?',
+      ...[place, end, accountId ?? null, accountId ?? null, rowsMax],
+    )
+    return { rows: rows.reverse().map(toUsage), place: end }
+  }
+
+  async latency(filter: UsageFilter, sampleMax: number): Promise<Latency> {
+    return latencyOf(this.db, filter, sampleMax)
   }
 
   summary(by: readonly SummaryDimension[], filter: UsageFilter, rowsMax: number): Promise<SummaryRow[]> {

@@ -2,7 +2,7 @@ import type { ProtocolName } from '../core/ask.ts'
 import type { Account, Key } from '../core/directory.ts'
 import type { ChargeInputs, Ending, Entry, EntryKind, HeldCall, Hold, UsageRow } from '../core/ledger.ts'
 import { type NanosPerMillion, nanos } from '../core/money.ts'
-import type { PriceVersion } from '../core/price.ts'
+import { NO_PRICE, type PriceVersion } from '../core/price.ts'
 import type { UsageSums } from '../core/records.ts'
 import type { Usage, UsageSource } from '../core/usage.ts'
 
@@ -33,6 +33,7 @@ export const toAccount = (row: AccountRow): Account => ({
 export interface KeyRow {
   readonly id: string
   readonly account_id: string
+  readonly account_name: string
   readonly name: string
   readonly hint: string
   readonly cap: bigint | null
@@ -44,11 +45,13 @@ export interface KeyRow {
   readonly revoked_at: bigint | null
   readonly created_at: bigint
   readonly last_used_at: bigint | null
+  readonly keep_days: bigint | null
 }
 
 export const toKey = (row: KeyRow): Key => ({
   id: row.id,
   accountId: row.account_id,
+  accountName: row.account_name,
   name: row.name,
   hint: row.hint,
   cap: row.cap === null ? undefined : nanos(row.cap),
@@ -57,6 +60,7 @@ export const toKey = (row: KeyRow): Key => ({
   models: row.models === null ? undefined : (JSON.parse(row.models) as string[]),
   expiresAt: toNumber(row.expires_at),
   enabled: row.enabled === 1n,
+  keepDays: toNumber(row.keep_days),
   createdAt: Number(row.created_at),
   lastUsedAt: toNumber(row.last_used_at),
 })
@@ -77,7 +81,7 @@ const toCall = (row: CallRow): HeldCall => ({
   protocol: row.protocol as ProtocolName,
   upstreamProtocol: row.upstream_protocol as ProtocolName,
   stream: row.stream === 1n,
-  priceId: Number(row.price_id ?? 0),
+  priceId: Number(row.price_id ?? NO_PRICE),
 })
 
 export interface HoldRow extends CallRow {
@@ -216,6 +220,7 @@ export interface UsageTableRow extends CallRow, TokensRow {
   readonly first_byte_ms: bigint | null
   readonly duration_ms: bigint
   readonly entry_seq: bigint | null
+  readonly error: string | null
 }
 
 export const toUsage = (row: UsageTableRow): UsageRow => ({
@@ -224,6 +229,7 @@ export const toUsage = (row: UsageTableRow): UsageRow => ({
   keyId: row.key_id,
   call: toCall(row),
   status: row.status,
+  error: row.error ?? undefined,
   ending: (row.ending ?? undefined) as Ending | undefined,
   usage: toTokens(row),
   source: row.source as UsageSource,
@@ -250,6 +256,6 @@ export const toSums = (row: HourSumsRow): UsageSums => ({
   cost: nanos(row.cost),
 })
 
-const toNumber = (value: bigint | null): number | undefined => (value === null ? undefined : Number(value))
+export const toNumber = (value: bigint | null): number | undefined => (value === null ? undefined : Number(value))
 
 const perMillion = (value: bigint | null | undefined): NanosPerMillion => (value ?? 0n) as NanosPerMillion

@@ -79,18 +79,32 @@ function sumsBetween(db: EmbeddedDatabase, by: readonly SummaryDimension[], hour
   }))
 }
 
-function where({ filter: { accountId, keyId, model, status }, from, to }: Hours): { sql: string; values: Value[] } {
+function where({ filter, from, to }: Hours): { sql: string; values: Value[] } {
+  const { accountId, keyId, model, status, protocol, channel } = filter
+  // Rows stand by hour and account: hour by hour, those of other accounts need not be read.
+  const hours = accountId === undefined ? 'hour >= ? AND hour < ?' : `hour IN (${EACH_HOUR}) AND account_id = ?`
   const conditions: [sql: string, value: Value | undefined][] = [
-    ['hour >= ?', from],
-    ['hour < ?', to],
-    ['account_id = ?', accountId],
     ['key_id = ?', keyId],
     ['model = ?', model],
+    ['protocol = ?', protocol],
+    ['channel = ?', channel],
     [status === 'error' ? 'status <> ?' : 'status = ?', status === 'error' ? 'ok' : status],
   ]
   const given = conditions.flatMap(([sql, value]) => (value === undefined ? [] : [{ sql, value }]))
-  return { sql: given.map(({ sql }) => sql).join(' AND '), values: given.map(({ value }) => value) }
+  return {
+    sql: [hours, ...given.map(({ sql }) => sql)].join(' AND '),
+    values: [...(accountId === undefined ? [from, to] : [from, to, to, accountId]), ...given.map(({ value }) => value)],
+  }
 }
+
+/** The hours that have any rows. */
+const EACH_HOUR = `
+  WITH RECURSIVE hours (at) AS (
+    SELECT min(hour) FROM usage_hours WHERE hour >= ? AND hour < ?
+    UNION ALL
+    SELECT (SELECT min(hour) FROM usage_hours WHERE hour > at AND hour < ?) FROM hours WHERE at IS NOT NULL
+  )
+  SELECT at FROM hours WHERE at IS NOT NULL`
 
 function merge(sums: Map<string, SummaryRow>, row: SummaryRow): void {
   const name = JSON.stringify(Object.values(row.by))

@@ -77,7 +77,7 @@ function startOf(cursor: string | undefined, to = Number.MAX_SAFE_INTEGER): Plac
 type Indexed = Filters['indexed']
 
 /** One that has few rows settles the matter; else a key has fewer than its account, and failures are fewer than models. */
-function choose(filter: UsageFilter, hasFewRows: (indexed: Indexed) => boolean): Filters {
+export function choose(filter: UsageFilter, hasFewRows: (indexed: Indexed) => boolean): Filters {
   const { indexed, others } = conditionsOf(filter)
   const [only] = indexed
   const best = indexed.length > 1 ? (indexed.find(hasFewRows) ?? only) : only
@@ -89,8 +89,10 @@ function choose(filter: UsageFilter, hasFewRows: (indexed: Indexed) => boolean):
   }
 }
 
-function conditionsOf({ accountId, keyId, model, status }: UsageFilter): { indexed: Indexed[]; others: Condition[] } {
+function conditionsOf(filter: UsageFilter): { indexed: Indexed[]; others: Condition[] } {
+  const { accountId, keyId, model, status, protocol, channel } = filter
   const indexed: Indexed[] = []
+  const others: Condition[] = []
   if (keyId !== undefined) indexed.push({ index: 'usage_by_key', sql: 'key_id = ?', values: [keyId] })
   if (status === 'error') indexed.push({ index: 'usage_by_failure', sql: `status <> 'ok'`, values: [] })
   else if (status !== undefined && status !== 'ok') {
@@ -98,7 +100,10 @@ function conditionsOf({ accountId, keyId, model, status }: UsageFilter): { index
   }
   if (accountId !== undefined) indexed.push({ index: 'usage_by_account', sql: 'account_id = ?', values: [accountId] })
   if (model !== undefined) indexed.push({ index: 'usage_by_model', sql: 'model = ?', values: [model] })
-  return { indexed, others: status === 'ok' ? [{ sql: `status = 'ok'`, values: [] }] : [] }
+  if (status === 'ok') others.push({ sql: `status = 'ok'`, values: [] })
+  if (protocol !== undefined) others.push({ sql: 'protocol = ?', values: [protocol] })
+  if (channel !== undefined) others.push({ sql: 'channel = ?', values: [channel] })
+  return { indexed, others }
 }
 
 const AFTER = 'started_at >= ? AND started_at <= ? AND (started_at < ? OR id < ?)'

@@ -1,5 +1,6 @@
 import type { Book } from '../core/book.ts'
 import type { Entry, Hold, NewRecord } from '../core/ledger.ts'
+import { NO_PRICE } from '../core/price.ts'
 import { SUMMARY_MS } from '../core/records.ts'
 import type { EmbeddedDatabase } from './database.ts'
 
@@ -26,7 +27,7 @@ export class LedgerWriter {
     this.renewHolds = db.prepare('UPDATE holds SET expires_at = ? WHERE owner = ?')
     this.insertEntry = db.prepare('INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)')
     this.insertUsage = db.prepare(
-      'INSERT INTO usage VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
+      'INSERT INTO usage VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
     )
     this.addToHour = db.prepare(
       `INSERT INTO usage_hours VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
@@ -81,7 +82,8 @@ export class LedgerWriter {
     this.insertUsage.run(
       requestId, accountId, keyId, model, channel, protocol, upstreamProtocol, stream ? 1 : 0, status, ending ?? null,
       usage.input, usage.cacheRead, usage.cacheWrite, usage.output, usage.reasoning, source,
-      priceId, cost, held, closing.startedAt, closing.firstByteMs ?? null, closing.durationMs, entrySeq ?? null,
+      priceId === NO_PRICE ? null : priceId, cost, held, closing.startedAt, closing.firstByteMs ?? null,
+      closing.durationMs, entrySeq ?? null, closing.error ?? null,
     )
   }
 

@@ -1,5 +1,5 @@
-import type { ChannelTestView, List, ModelView } from '../../admin/contract.ts'
-import type { LoadedCatalog } from '../../config/config.ts'
+import type { ChannelTestView, ChannelView, List, ModelView } from '../../admin/contract.ts'
+import type { LayeredCatalog } from '../../config/layers.ts'
 import type { Api } from '../api.ts'
 import { listChannels, testChannel } from '../channels.ts'
 import { asCommandError } from '../failure.ts'
@@ -16,13 +16,13 @@ export interface KnownModel {
 
 export async function modelsOf(api: Api): Promise<KnownModel[]> {
   const { data } = await api.get<List<ModelView>>('/models')
-  return data.map(({ id, price, channels, recommended }) => ({
-    ...{ id, isPriced: price !== null, isServed: channels.length > 0, isRecommended: recommended },
-  }))
+  return data.flatMap(({ id, price, channels, recommended, enabled }) =>
+    enabled ? [{ id, isPriced: price !== null, isServed: channels.length > 0, isRecommended: recommended }] : [],
+  )
 }
 
 /** Without channels, the sandbox serves them all. */
-export const modelsIn = ({ models, channels }: LoadedCatalog): KnownModel[] =>
+export const modelsIn = ({ models, channels }: LayeredCatalog): KnownModel[] =>
   models.map(({ id, price, recommended }) => ({
     id,
     isPriced: price !== undefined,
@@ -44,12 +44,13 @@ export function checkModels(models: readonly KnownModel[]): Check {
 
 export async function checkChannels(api: Api): Promise<Check[]> {
   const { data } = await listChannels(api)
-  return Promise.all(data.map(({ name, models }) => checkChannel(api, name, Object.keys(models).length)))
+  return Promise.all(data.map(channel => checkChannel(api, channel)))
 }
 
-async function checkChannel(api: Api, channel: string, models: number): Promise<Check> {
+async function checkChannel(api: Api, { name: channel, models, paused }: ChannelView): Promise<Check> {
   const name = `channel ${channel}`
-  if (models === 0) return warning(name, 'serves no model')
+  if (paused) return warning(name, 'is paused')
+  if (Object.keys(models).length === 0) return warning(name, 'serves no model')
   try {
     return judge(name, await testChannel(api, channel))
   } catch (error) {

@@ -1,12 +1,13 @@
-import { type Config, type LoadedCatalog, readConfig } from '../../config/config.ts'
+import { type Config, readConfig } from '../../config/config.ts'
 import { ConfigError } from '../../config/faults.ts'
+import { type LayeredCatalog, layCatalog } from '../../config/layers.ts'
 import type { Context } from '../command.ts'
 import { type Check, failed, ok } from './check.ts'
 
 export interface Configuration {
   readonly check: Check
   /** Undefined where it has faults. */
-  readonly settings: { readonly config: Config; readonly loaded: LoadedCatalog } | undefined
+  readonly settings: { readonly config: Config; readonly loaded: LayeredCatalog } | undefined
 }
 
 const NAME = 'configuration'
@@ -15,7 +16,7 @@ const NAME = 'configuration'
 export async function checkConfiguration({ env }: Pick<Context, 'env'>): Promise<Configuration> {
   try {
     const config = readConfig(env)
-    const loaded = await config.catalog.load()
+    const loaded = layCatalog(await config.catalog.load())
     const { models, channels } = loaded
     const place = config.catalog.path ?? 'no duet.yaml, the built-in catalog'
     const upstreams = channels.length === 0 ? 'the sandbox' : count(channels.length, 'channel')

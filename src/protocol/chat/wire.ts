@@ -1,6 +1,6 @@
 import { type Ask, type ImagePlace, isObject, type JsonObject } from '../../core/ask.ts'
 import type { Capabilities } from '../../core/capabilities.ts'
-import { errorObject, type Failure, invalid } from '../../core/failure.ts'
+import { type ErrorContext, errorObject, type Failure, invalid } from '../../core/failure.ts'
 import type { FinishReason } from '../../core/turn.ts'
 import { promptTokens, tokenCount, type Usage } from '../../core/usage.ts'
 import { truncated } from '../answer.ts'
@@ -225,12 +225,12 @@ export function writeUsage({ usage, cost }: Bill): Record<string, unknown> {
 
 // ── failures ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-export const errorBody = (failure: Failure, requestId: string): string =>
-  JSON.stringify({ error: errorObject(failure, requestId) })
+export const errorBody = (failure: Failure, context: ErrorContext): string =>
+  JSON.stringify({ error: errorObject(failure, context) })
 
 export const DONE = dataFrame('[DONE]')
 
 export const isDone = (frame: Frame): boolean => frame.data.trim() === '[DONE]'
 
-export const errorFrames = (failure: Failure, requestId: string): string =>
-  dataFrame(errorBody(failure, requestId)) + DONE
+export const errorFrames = (failure: Failure, context: ErrorContext): string =>
+  dataFrame(errorBody(failure, context)) + DONE

@@ -1,5 +1,5 @@
 import { type Ask, type ImagePlace, isObject, type JsonObject } from '../../core/ask.ts'
-import { errorObject, type Failure, invalid } from '../../core/failure.ts'
+import { type ErrorContext, errorObject, type Failure, invalid } from '../../core/failure.ts'
 import type { FinishReason } from '../../core/turn.ts'
 import { tokenCount, type Usage } from '../../core/usage.ts'
 import {
@@ -215,8 +215,8 @@ export function writeUsage({ usage, cost }: Bill): Record<string, unknown> {
 // ── failures ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 /** A superset: some clients of this dialect hide the message of a body without a `type` of its own. */
-export const errorBody = (failure: Failure, requestId: string): string =>
-  JSON.stringify({ type: 'error', error: errorObject(failure, requestId) })
+export const errorBody = (failure: Failure, context: ErrorContext): string =>
+  JSON.stringify({ type: 'error', error: errorObject(failure, context) })
 
-export const errorFrames = (failure: Failure, requestId: string): string =>
-  namedFrame('error', errorBody(failure, requestId))
+export const errorFrames = (failure: Failure, context: ErrorContext): string =>
+  namedFrame('error', errorBody(failure, context))

@@ -1,0 +1,134 @@
+import type { Account, Directory } from '../core/directory.ts'
+import { formatDollars, type Nanos } from '../core/money.ts'
+import type { Latency, Records, SummaryRow } from '../core/records.ts'
+import type { Standing } from '../core/standing.ts'
+import type { Catalog } from '../routing/catalog.ts'
+import { accountFor, viewAccount } from './accounts.ts'
+import { type AlertsDeps, findAlerts } from './alerts.ts'
+import { type Chart, chartOf, DAY_MS, dayOf, readDays, seriesOf } from './chart.ts'
+import { type LatencyView, OverviewView } from './contract.ts'
+import { type Actor, confinedTo, ok, type Routes } from './route.ts'
+import { runwayDays } from './runway.ts'
+import { refuseUnknown } from './usage-filter.ts'
+import { isoTime, viewUsages } from './usage-view.ts'
+
+export interface OverviewDeps extends AlertsDeps {
+  readonly directory: Directory
+  readonly records: Records
+  readonly standing: Standing
+  readonly clock: () => number
+  catalog(): Catalog
+  isSandbox(): boolean
+}
+
+const RECENT_ROWS = 10
+/** Enough for percentiles that do not jump, few enough to be read in some milliseconds. */
+const LATENCY_SAMPLE_MAX = 5_000
+/** Beyond so many points, a chart is drawn of the sums alone. */
+const ROWS_MAX = 200_000
+
+/** Everything that one look should tell. It is read from sums and from the newest rows, however many there are. */
+async function overview(query: URLSearchParams, actor: Actor, deps: OverviewDeps): Promise<OverviewView> {
+  refuseUnknown(query, ['account', 'days'])
+  const now = deps.clock()
+  const chart = chartOf(readDays(query.get('days')), now)
+  const account = await accountOf(query, actor, deps)
+  const filter = account ? { accountId: account.id } : {}
+  const { records, standing } = deps
+
+  // By the hour, as the rows stand: days are added up faster here than there.
+  const hours = await records.summary(['hour'], { ...filter, from: dayOf(now, -29) }, ROWS_MAX)
+  const since = (from: number) => hours.filter(({ by }) => Number(by.hour) >= from)
+  const week = since(dayOf(now, -6))
+  const pace = { spent: costOf(week), days: (now - dayOf(now, -6)) / DAY_MS }
+  const { balance, held, spent } = account ?? (await standing.totals())
+  const { rows: recent } = await records.usage({ ...filter, cursor: undefined, limit: RECENT_ROWS })
+  const keys = await standing.keySteps(account?.id)
+
+  return {
+    account: account ? viewAccount(account) : null,
+    balance: formatDollars(balance),
+    held: formatDollars(held),
+    runway_days: runwayDays(balance, pace),
+    today: viewSums(since(dayOf(now, 0))),
+    days_7: viewSums(week),
+    days_30: viewSums(hours),
+    latency: viewLatency(await records.latency({ ...filter, from: chart.from }, LATENCY_SAMPLE_MAX)),
+    days: chart.days,
+    times: chart.times.map(isoTime),
+    ...(await series(chart, { account, totals: hours }, deps)),
+    alerts: await findAlerts({ account, actor, now, pace }, deps),
+    recent: await viewUsages(recent, { actor, ...deps }),
+    steps: {
+      channel: !deps.isSandbox(),
+      key: keys.hasOwn,
+      request: spent > 0n || hours.some(({ requests, errors }) => requests > errors),
+      cap: keys.hasCap,
+    },
+  }
+}
+
+/** Undefined for an admin who looks at all of them. */
+async function accountOf(
+  query: URLSearchParams,
+  actor: Actor,
+  { directory }: OverviewDeps,
+): Promise<Account | undefined> {
+  const wanted = query.get('account') || confinedTo(actor)
+  return wanted === undefined ? undefined : accountFor(actor, wanted, directory)
+}
+
+interface Charted {
+  readonly account: Account | undefined
+  /** By the hour, of the chart's range at least. */
+  readonly totals: readonly SummaryRow[]
+}
+
+async function series(
+  chart: Chart,
+  { account, totals }: Charted,
+  { records, directory, catalog }: OverviewDeps,
+): Promise<Pick<OverviewView, 'by_model' | 'by_key'>> {
+  const filter = { ...(account ? { accountId: account.id } : {}), from: chart.from }
+  const linesBy = async (dimension: 'model' | 'key') => {
+    const rows = await records.summary([chart.unit, dimension], filter, ROWS_MAX)
+    return seriesOf(chart, { totals, dimension, rows: rows.length > ROWS_MAX ? [] : rows })
+  }
+  const { models } = catalog()
+  const [byModel, byKey] = [await linesBy('model'), await linesBy('key')]
+  const keyNames = await directory.keyNames(byKey.map(({ id }) => id))
+  return {
+    by_model: byModel.map(line => ({ ...line, name: models.get(line.id)?.name ?? line.id })),
+    by_key: byKey.map(line => ({ ...line, name: keyNames.get(line.id) ?? line.id })),
+  }
+}
+
+const costOf = (rows: readonly SummaryRow[]): Nanos =>
+  rows.reduce((sum, { cost }) => (sum + cost) as Nanos, 0n as Nanos)
+
+const viewSums = (rows: readonly SummaryRow[]): OverviewView['today'] => ({
+  cost: formatDollars(costOf(rows)),
+  requests: rows.reduce((sum, { requests }) => sum + requests, 0),
+  errors: rows.reduce((sum, { errors }) => sum + errors, 0),
+})
+
+const viewLatency = ({ sample, duration, firstByte }: Latency): LatencyView => ({
+  sample,
+  p50_ms: duration?.p50 ?? null,
+  p95_ms: duration?.p95 ?? null,
+  first_byte_p50_ms: firstByte?.p50 ?? null,
+  first_byte_p95_ms: firstByte?.p95 ?? null,
+})
+
+export const overviewRoutes: Routes<OverviewDeps> = {
+  'GET /overview': {
+    access: 'member',
+    summary: 'What one look should tell: money, requests, latency, charts, and what is unusual',
+    query: {
+      days: 'The range of the charts: `1` (by the hour), `7` or `30` (by the day, UTC).',
+      account: 'Of this account only; all accounts together if an admin names none.',
+    },
+    answers: { 200: OverviewView },
+    handle: async ({ call, actor, deps }) => ok(await overview(call.query, actor, deps)),
+  },
+}

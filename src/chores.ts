@@ -1,0 +1,50 @@
+import type { Captures } from './core/captures.ts'
+import type { Directory } from './core/directory.ts'
+import type { People } from './core/people.ts'
+import type { Ledger } from './ledger/ledger.ts'
+import type { Redemptions } from './ledger/redemptions.ts'
+import type { Notifier, Told } from './notices/notifier.ts'
+import type { Log } from './telemetry/log.ts'
+import type { Chore } from './tending.ts'
+
+export interface ChoresDeps {
+  readonly ledger: Ledger
+  readonly redemptions: Redemptions
+  readonly directory: Directory
+  readonly people: People
+  readonly captures: Captures
+  readonly notifier: Notifier
+  readonly log: Log
+  readonly clock: () => number
+}
+
+/** What a running Duet looks after by itself. */
+export function choresOf(deps: ChoresDeps): readonly Chore[] {
+  const { directory, people, captures, notifier, log, clock } = deps
+  return [
+    { name: 'tending the ledger', run: () => tendLedger(deps) },
+    { name: 'paying interrupted redemptions', run: () => payInterrupted(deps) },
+    { name: 'writing down when keys were used', run: () => directory.keepLastUsed() },
+    { name: 'forgetting sessions that have ended', run: () => people.sweep(clock()) },
+    { name: 'forgetting stored prompts that have expired', isSlow: true, run: () => captures.purge(clock()) },
+    { name: 'telling low balances', isSlow: true, run: async () => logTold(await notifier.check(), log) },
+  ]
+}
+
+async function tendLedger({ ledger, log }: ChoresDeps): Promise<void> {
+  const { overdue, recovered } = await ledger.tend()
+  if (overdue > 0) log.error('settlements wait to be written', { settlements: overdue })
+  if (recovered > 0) log.error('released holds that belonged to no call', { holds: recovered })
+}
+
+async function payInterrupted({ redemptions, log }: ChoresDeps): Promise<void> {
+  const paid = await redemptions.makeGood()
+  if (paid > 0) log.info('paid codes whose redemption was interrupted', { codes: paid })
+}
+
+function logTold(told: readonly Told[], log: Log): void {
+  for (const { account, to, error } of told) {
+    if (error === undefined) log.info('told that a balance is low', { account, to })
+    else log.error('could not tell that a balance is low', { account, to, problem: error })
+  }
+}

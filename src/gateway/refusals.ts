@@ -1,0 +1,71 @@
+import type { JsonObject } from '../core/ask.ts'
+import type { Caller } from '../core/directory.ts'
+import { asGatewayError, codeOf, type Failure, messageOf, storable } from '../core/failure.ts'
+import type { Ledger } from '../ledger/ledger.ts'
+import type { Protocol } from '../protocol/protocol.ts'
+import type { Call } from './serve.ts'
+
+/** A request whose caller is known: what is worth writing down, however far it comes. */
+export interface Inquiry {
+  readonly call: Call
+  readonly caller: Caller
+  readonly protocol: Protocol
+  /** Empty until it was read. */
+  text: string
+  body: JsonObject
+}
+
+interface RefusalsDeps {
+  readonly ledger: Ledger
+  readonly clock: () => number
+  /** Tells the operator what could not be written. */
+  readonly report: (error: unknown) => void
+}
+
+/** Who is refused more often does not make mistakes but noise, and noise must not fill the disk. */
+const REFUSALS_PER_MINUTE_MAX = 60
+const MINUTE_MS = 60_000
+const MODEL_CHARACTERS_MAX = 100
+
+/**
+ * Writes down who was turned away, and why: people look for the request id of the error they got. Nobody waits for it, and
+ * a credential that nobody knows leaves no trace.
+ */
+export class Refusals {
+  private readonly deps: RefusalsDeps
+  private minute = 0
+  private readonly ofThisMinute = new Map<string, number>()
+
+  constructor(deps: RefusalsDeps) {
+    this.deps = deps
+  }
+
+  note({ call, caller, protocol, body }: Inquiry, error: unknown): void {
+    const { failure } = asGatewayError(error)
+    if (failure.kind === 'credential-invalid' || this.isNoise(caller.accountId)) return
+    const { requestId, startedAt } = call
+    const { accountId, keyId } = caller
+    const refusal = {
+      ...{ requestId, accountId, keyId, protocol: protocol.name, startedAt },
+      durationMs: this.deps.clock() - startedAt,
+      model: knownModel(failure, body),
+      stream: body.stream === true,
+      status: codeOf(failure),
+      error: messageOf(failure),
+    }
+    this.deps.ledger.refuse(refusal).catch(this.deps.report)
+  }
+
+  private isNoise(accountId: string): boolean {
+    const minute = Math.floor(this.deps.clock() / MINUTE_MS)
+    if (minute !== this.minute) this.ofThisMinute.clear()
+    this.minute = minute
+    const count = (this.ofThisMinute.get(accountId) ?? 0) + 1
+    this.ofThisMinute.set(accountId, count)
+    return count > REFUSALS_PER_MINUTE_MAX
+  }
+}
+
+/** Sums are kept for each model: names that somebody made up, of which there is no end, stand in the message alone. */
+const knownModel = (failure: Failure, { model }: JsonObject): string =>
+  failure.kind === 'model-unknown' || typeof model !== 'string' ? '' : storable(model, MODEL_CHARACTERS_MAX)

@@ -1,0 +1,37 @@
+import type { Latency, Percentiles, UsageFilter } from '../core/records.ts'
+import type { EmbeddedDatabase } from './database.ts'
+import { choose } from './usage-pages.ts'
+
+interface Timings {
+  readonly duration_ms: bigint
+  readonly first_byte_ms: bigint | null
+}
+
+/** How long answers took. One index finds the latest rows, so the size of the table does not matter. */
+export function latencyOf(db: EmbeddedDatabase, filter: UsageFilter, sampleMax: number): Latency {
+  const { indexed, rest } = choose({ ...filter, status: 'ok' }, () => true)
+  const rows = db.all<Timings>(
+    `SELECT duration_ms, first_byte_ms FROM (
+       SELECT * FROM usage INDEXED BY ${indexed.index}
+       WHERE ${indexed.sql} AND started_at >= ? AND started_at < ? ORDER BY started_at DESC LIMIT ?
+     ) WHERE ${rest?.sql ?? '1'}`,
+    ...indexed.values,
+    ...[filter.from ?? 0, filter.to ?? Number.MAX_SAFE_INTEGER, sampleMax],
+    ...(rest?.values ?? []),
+  )
+  return {
+    sample: rows.length,
+    duration: percentiles(rows.map(row => Number(row.duration_ms))),
+    firstByte: percentiles(rows.flatMap(row => (row.first_byte_ms === null ? [] : [Number(row.first_byte_ms)]))),
+  }
+}
+
+function percentiles(values: number[]): Percentiles | undefined {
+  const sorted = values.sort((a, b) => a - b)
+  const [p50, p95] = [nearestRank(sorted, 50), nearestRank(sorted, 95)]
+  return p50 === undefined || p95 === undefined ? undefined : { p50, p95 }
+}
+
+/** The smallest value that so many percent of all do not exceed: one that really occurred. */
+const nearestRank = (sorted: readonly number[], percent: number): number | undefined =>
+  sorted[Math.ceil((percent * sorted.length) / 100) - 1]

@@ -1,0 +1,47 @@
+import type { Log } from './telemetry/log.ts'
+
+/** Something that has to be done now and then, and what it is called when it fails. */
+export interface Chore {
+  readonly name: string
+  /** It waits for others: a start does not wait for it. */
+  readonly isSlow?: boolean
+  run(): Promise<unknown>
+}
+
+/**
+ * Looks after what nobody asks for, at the start and then regularly. Each chore on its own: one that fails, or waits for
+ * somebody, keeps no other from being done; one that is still under way is not begun again.
+ */
+export class Tending {
+  private readonly chores: readonly Chore[]
+  private readonly log: Log
+  private readonly underWay = new Set<Chore>()
+  private timer: ReturnType<typeof setInterval> | undefined
+
+  constructor(chores: readonly Chore[], log: Log) {
+    this.chores = chores
+    this.log = log
+  }
+
+  async begin(everyMs: number): Promise<void> {
+    this.timer = setInterval(() => this.chores.map(chore => this.run(chore)), everyMs)
+    const begun = this.chores.map(chore => ({ chore, done: this.run(chore) }))
+    await Promise.all(begun.filter(({ chore }) => !chore.isSlow).map(({ done }) => done))
+  }
+
+  end(): void {
+    clearInterval(this.timer)
+  }
+
+  private async run(chore: Chore): Promise<void> {
+    if (this.underWay.has(chore)) return
+    this.underWay.add(chore)
+    try {
+      await chore.run()
+    } catch (error) {
+      this.log.error(`${chore.name} failed, and is tried again`, { error })
+    } finally {
+      this.underWay.delete(chore)
+    }
+  }
+}
