@@ -1,0 +1,228 @@
+import { useSignal } from '@preact/signals'
+import type { ChannelView, HealthView } from '../../../src/admin/contract.ts'
+import { dateTime, duration, number, percent } from '../../app/format.ts'
+import { useShortcuts } from '../../app/keys.ts'
+import { t } from '../../app/language.ts'
+import { go, href, pathTo } from '../../app/router.ts'
+import {
+  Button,
+  Card,
+  Code,
+  CopyText,
+  Empty,
+  Facts,
+  Icon,
+  LinkButton,
+  Load,
+  Menu,
+  Note,
+  PageHeader,
+  Section,
+  SkeletonStats,
+  Stat,
+  Stats,
+} from '../../kit/index.ts'
+import { type Channels, removeChannel, setPaused } from './actions.ts'
+import { ChannelKeys } from './keys.tsx'
+import { ServedModels } from './models.tsx'
+import { OriginBadge, ReadOnlyNote } from './origin.tsx'
+import { errorShare, errorTone, pair, Since, StateBadge } from './state.tsx'
+import { TestDialog } from './test.tsx'
+
+interface DetailProps {
+  readonly channels: Channels
+  readonly name: string
+}
+
+export function ChannelDetail({ channels, name }: DetailProps) {
+  useShortcuts({ Escape: () => go('/channels') })
+  return (
+    <>
+      <BackLink />
+      <Load resource={channels} skeleton={<SkeletonStats />}>
+        {({ data }) => {
+          const channel = data.find(candidate => candidate.name === name)
+          return channel ? <Channel key={name} channels={channels} channel={channel} /> : <Gone name={name} />
+        }}
+      </Load>
+    </>
+  )
+}
+
+export function BackLink() {
+  return (
+    <a class="channels-back" href={href('/channels')}>
+      <Icon name="back" />
+      {t().nav.channels}
+    </a>
+  )
+}
+
+export function Gone({ name }: { readonly name: string }) {
+  return (
+    <>
+      <PageHeader title={t().errors.notFoundTitle} />
+      <Empty
+        icon="search"
+        title={t().channels.gone(name)}
+        action={<LinkButton href={href('/channels')}>{t().nav.channels}</LinkButton>}
+      />
+    </>
+  )
+}
+
+interface ChannelProps {
+  readonly channels: Channels
+  readonly channel: ChannelView
+}
+
+function Channel({ channels, channel }: ChannelProps) {
+  const isTesting = useSignal(false)
+  const test = () => {
+    isTesting.value = true
+  }
+  return (
+    <>
+      <Header channels={channels} channel={channel} test={test} />
+      <div class="stack channels-notes">
+        <ReadOnlyNote origin={channel.origin} isShadowing={channel.shadows} />
+        <StateNote health={channel.health} />
+      </div>
+      <HealthStats channel={channel} />
+      <Definition channel={channel} />
+      <ChannelKeys channels={channels} channel={channel} />
+      <ServedModels channel={channel} />
+      {isTesting.value && (
+        <TestDialog
+          channel={channel}
+          onClose={() => {
+            isTesting.value = false
+          }}
+        />
+      )}
+    </>
+  )
+}
+
+function Header({ channels, channel, test }: ChannelProps & { readonly test: () => void }) {
+  const texts = t().channels
+  const { name, paused } = channel
+  const isOwn = channel.origin === 'console'
+  const remove = async () => {
+    if (await removeChannel(channels, channel)) go('/channels', { replace: true })
+  }
+  return (
+    <PageHeader
+      title={name}
+      text={
+        <span class="row channels-badges">
+          <StateBadge state={channel.health.state} />
+          <OriginBadge origin={channel.origin} />
+          <span class="small">
+            <Since health={channel.health} />
+          </span>
+        </span>
+      }
+      actions={
+        <>
+          <Button
+            kind="primary"
+            icon="bolt"
+            isDisabled={Object.keys(channel.models).length === 0}
+            {...(Object.keys(channel.models).length === 0 ? { title: texts.models.empty } : {})}
+            onClick={test}
+          >
+            {texts.test.action}
+          </Button>
+          <Button icon={paused ? 'playground' : 'pause'} onClick={() => setPaused(channels, channel, !paused)}>
+            {paused ? texts.resume : texts.pause}
+          </Button>
+          {isOwn && (
+            <>
+              <LinkButton icon="edit" href={href(pathTo('channels', name), { edit: true })}>
+                {t().common.edit}
+              </LinkButton>
+              <Menu
+                label={texts.actionsOf(name)}
+                items={[{ label: t().common.delete, icon: 'trash', isDangerous: true, onSelect: remove }]}
+              />
+            </>
+          )}
+        </>
+      }
+    />
+  )
+}
+
+/** What there is to do about the state it is in. */
+function StateNote({ health }: { readonly health: HealthView }) {
+  const { notes } = t().channels
+  if (health.state === 'paused')
+    return (
+      <Note tone="warn" title={notes.pausedTitle}>
+        {notes.pausedText}
+      </Note>
+    )
+  if (health.state === 'unused' && health.last_error === null)
+    return <Note title={notes.unusedTitle}>{notes.unusedText}</Note>
+  if (health.last_error === null) return null
+  const isBad = health.state === 'down'
+  return (
+    <div class="stack tight">
+      <Note
+        tone={isBad ? 'bad' : health.state === 'degraded' ? 'warn' : 'neutral'}
+        title={isBad ? notes.downTitle : health.state === 'degraded' ? notes.degradedTitle : notes.errorTitle}
+      >
+        {isBad ? notes.downText : notes.failedOf(health.errors, health.requests)}{' '}
+        {health.last_error_at && notes.lastErrorAt(dateTime(health.last_error_at))}
+      </Note>
+      <Code text={health.last_error} label={notes.lastError} isWrapped isLow />
+    </div>
+  )
+}
+
+function HealthStats({ channel: { name, health, last_day } }: { readonly channel: ChannelView }) {
+  const texts = t().channels
+  const requests = href('/requests', { channel: name })
+  return (
+    <Stats>
+      <Stat label={texts.lastDay} value={number(last_day.requests)} hint={texts.requests} href={requests} />
+      <Stat
+        label={texts.errorRateDay}
+        value={last_day.requests === 0 ? '–' : percent(errorShare(last_day))}
+        hint={texts.ofRequests(number(last_day.errors), number(last_day.requests))}
+        tone={errorTone(last_day)}
+      />
+      <Stat label={texts.latency} value={pair(health.p50_ms, health.p95_ms)} hint={texts.measuredOn(health.sample)} />
+      <Stat
+        label={texts.firstByte}
+        value={pair(health.first_byte_p50_ms, health.first_byte_p95_ms)}
+        hint={texts.measuredOn(health.sample)}
+      />
+    </Stats>
+  )
+}
+
+function Definition({ channel }: { readonly channel: ChannelView }) {
+  const texts = t().channels
+  const { timeout } = channel
+  return (
+    <Section title={texts.definition}>
+      <Card>
+        <Facts
+          facts={[
+            [texts.protocol, texts.protocols[channel.protocol]],
+            [texts.baseUrl, <CopyText key="url" text={channel.base_url} />],
+            channel.vendor !== null && [texts.vendor, channel.vendor],
+            [texts.priority, number(channel.priority)],
+            [texts.weight, number(channel.weight)],
+            [texts.groups, channel.groups.join(', ')],
+            [texts.connect, duration(timeout.connect_ms)],
+            [texts.firstByteWait, duration(timeout.first_byte_ms)],
+            [texts.idle, duration(timeout.idle_ms)],
+          ]}
+        />
+      </Card>
+    </Section>
+  )
+}

@@ -1,0 +1,315 @@
+import type { ComponentChildren } from 'preact'
+import type { ChannelView, List, ModelView, VendorView } from '../../../src/admin/contract.ts'
+import { api } from '../../app/api.ts'
+import { t } from '../../app/language.ts'
+import { useResource } from '../../app/resource.ts'
+import { go, href, pathTo } from '../../app/router.ts'
+import { toast } from '../../app/toasts.tsx'
+import {
+  Button,
+  Empty,
+  Form,
+  LinkButton,
+  Load,
+  PageHeader,
+  Segments,
+  type Submission,
+  TextAreaField,
+  TextField,
+  useSubmit,
+} from '../../kit/index.ts'
+import { type Channels, show } from './actions.ts'
+import { BackLink, Gone } from './detail.tsx'
+import { type Draft, newSecret, secretsOf, settingsOf, useDraft, withoutNulls } from './draft.ts'
+import { type Faults, faultsOf, useFirstFault } from './faults.ts'
+import { ModelPicker } from './picker.tsx'
+import { FaultList } from './reload.tsx'
+import { SecretField } from './secret.tsx'
+import { VendorChoice } from './vendor.tsx'
+
+const FIELDS = [
+  ...['name', 'vendor', 'protocol', 'base_url', 'api_key', 'api_keys', 'models', 'priority', 'weight', 'groups'],
+  ...['timeout.connect', 'timeout.first_byte', 'timeout.idle', 'capabilities'],
+]
+
+/** The name is part of the address `/channels/new`, so no channel may have it. */
+const RESERVED_NAME = 'new'
+
+export function NewChannel({ channels }: { readonly channels: Channels }) {
+  const texts = t().channels.form
+  const draft = useDraft()
+  const form = useSubmit(async () => {
+    const name = draft.name.value.trim()
+    if (name === RESERVED_NAME) return form.refuse('name', texts.reservedName)
+    const settings = settingsOf(draft)
+    if (!settings) return form.refuse('capabilities', texts.unreadable)
+    const secrets = secretsOf(draft)
+    const body = { name, ...withoutNulls(settings), ...(secrets.length > 0 ? { api_keys: secrets } : {}) }
+    const added = await api.post<ChannelView>('/channels', body)
+    show(channels, added)
+    toast(texts.added(added.name))
+    go(pathTo('channels', added.name), { replace: true })
+  })
+  return (
+    <>
+      <BackLink />
+      <PageHeader title={t().channels.add} text={texts.intro} />
+      <ChannelForm draft={draft} form={form} isNew taken={channels.data?.data.map(({ name }) => name) ?? []} />
+    </>
+  )
+}
+
+export function EditChannel({ channels, name }: { readonly channels: Channels; readonly name: string }) {
+  return (
+    <>
+      <BackLink />
+      <Load resource={channels}>
+        {({ data }) => {
+          const channel = data.find(candidate => candidate.name === name)
+          return channel ? <Edit key={name} channels={channels} channel={channel} /> : <Gone name={name} />
+        }}
+      </Load>
+    </>
+  )
+}
+
+function Edit({ channels, channel }: { readonly channels: Channels; readonly channel: ChannelView }) {
+  const texts = t().channels.form
+  const { name } = channel
+  const draft = useDraft(channel)
+  const form = useSubmit(async () => {
+    const settings = settingsOf(draft)
+    if (!settings) return form.refuse('capabilities', texts.unreadable)
+    show(channels, await api.patch<ChannelView>(pathTo('channels', name), settings))
+    toast(t().common.saved)
+    go(pathTo('channels', name), { replace: true })
+  })
+  if (channel.origin !== 'console')
+    return (
+      <>
+        <PageHeader title={name} />
+        <Empty
+          icon="lock"
+          title={t().channels.originMeaning[channel.origin]}
+          action={<LinkButton href={href(pathTo('channels', name))}>{t().common.back}</LinkButton>}
+        />
+      </>
+    )
+  return (
+    <>
+      <PageHeader title={texts.editTitle(name)} text={texts.editIntro} />
+      <ChannelForm draft={draft} form={form} isNew={false} taken={[]} />
+    </>
+  )
+}
+
+interface ChannelFormProps {
+  readonly draft: Draft
+  readonly form: Submission
+  readonly isNew: boolean
+  /** Names that exist already. */
+  readonly taken: readonly string[]
+}
+
+interface PartProps {
+  readonly draft: Draft
+  /** What is wrong with a field, wherever it was found. */
+  readonly errorOf: (field: string) => string | undefined
+}
+
+function ChannelForm({ draft, form, isNew, taken }: ChannelFormProps) {
+  const texts = t().channels.form
+  const vendors = useResource<List<VendorView>>('/vendors')
+  const models = useResource<List<ModelView>>('/models')
+  const faults: Faults = faultsOf(form.error, FIELDS)
+  const errorOf = (field: string) => faults.of(field) ?? form.errorOf(field)
+  const vendor = vendors.data?.data.find(({ name }) => name === draft.vendor.value)
+  const back = isNew ? '/channels' : pathTo('channels', draft.name.value)
+  const isListed = form.error?.code === 'invalid_field'
+  const root = useFirstFault(form)
+  return (
+    <div class="channels-form" ref={root}>
+      <Form submission={form} fields={isListed && form.error?.param !== undefined ? [form.error.param] : FIELDS}>
+        <Part title={texts.upstream}>
+          <Load resource={vendors}>
+            {({ data }) => <VendorChoice draft={draft} vendors={data} isNew={isNew} taken={taken} errorOf={errorOf} />}
+          </Load>
+          {isNew && (
+            <TextField
+              label={t().common.name}
+              hint={texts.nameHint}
+              value={draft.name}
+              error={errorOf('name')}
+              maxLength={64}
+              autoComplete="off"
+              spellcheck={false}
+            />
+          )}
+        </Part>
+        {isNew && <Keys draft={draft} errorOf={errorOf} isKeyless={vendor?.keyless ?? false} />}
+        <Part title={t().nav.models}>
+          {vendor && vendor.models.length > 0 && <ModelChoice draft={draft} vendor={vendor} />}
+          {(!vendor || vendor.models.length === 0 || draft.choice.value === 'chosen') && (
+            <Load resource={models}>
+              {({ data }) => <ModelPicker chosen={draft.chosen} catalog={data} error={errorOf('models')} />}
+            </Load>
+          )}
+        </Part>
+        <Advanced draft={draft} errorOf={errorOf} />
+        {faults.rest.length > 0 && <FaultList faults={faults.rest} />}
+        <div class="row channels-submit">
+          <Button type="submit" kind="primary" isBusy={form.isBusy}>
+            {isNew ? t().channels.add : t().common.save}
+          </Button>
+          <LinkButton href={href(back)}>{t().common.cancel}</LinkButton>
+        </div>
+      </Form>
+    </div>
+  )
+}
+
+function Part({ title, children }: { readonly title: string; readonly children: ComponentChildren }) {
+  return (
+    <section class="card padded stack">
+      <h2>{title}</h2>
+      {children}
+    </section>
+  )
+}
+
+function Keys({ draft, errorOf, isKeyless }: PartProps & { readonly isKeyless: boolean }) {
+  const { form: texts, keys } = t().channels
+  const all = draft.keys.value
+  return (
+    <Part title={keys.title}>
+      {all.map((secret, index) => (
+        <SecretField
+          key={secret.id}
+          label={all.length === 1 ? keys.secret : texts.keyNumber(index + 1)}
+          {...(index === all.length - 1 ? { hint: isKeyless ? texts.keylessHint : keys.writeOnly } : {})}
+          error={index === 0 ? (errorOf('api_keys') ?? errorOf('api_key')) : undefined}
+          value={secret.value}
+          {...(all.length > 1
+            ? {
+                onRemove: () => {
+                  draft.keys.value = all.filter(other => other !== secret)
+                },
+              }
+            : {})}
+        />
+      ))}
+      <div>
+        <Button
+          size="small"
+          icon="plus"
+          onClick={() => {
+            draft.keys.value = [...all, newSecret()]
+          }}
+        >
+          {texts.anotherKey}
+        </Button>
+      </div>
+    </Part>
+  )
+}
+
+function ModelChoice({ draft, vendor }: { readonly draft: Draft; readonly vendor: VendorView }) {
+  const texts = t().channels.form
+  return (
+    <>
+      <div>
+        <Segments
+          label={t().nav.models}
+          options={[
+            { value: 'preset', label: texts.allOf(vendor.models.length) },
+            { value: 'chosen', label: texts.choose },
+          ]}
+          value={draft.choice.value}
+          onChange={choice => {
+            draft.choice.value = choice
+          }}
+        />
+      </div>
+      {draft.choice.value === 'preset' && (
+        <p class="field-hint">
+          {texts.allOfHint} <span class="mono channels-anywhere">{shortList(vendor.models)}</span>
+        </p>
+      )}
+    </>
+  )
+}
+
+/** So many ids are named; the rest are counted. */
+const NAMED_MAX = 6
+
+const shortList = (ids: readonly string[]): string =>
+  ids.slice(0, NAMED_MAX).join(', ') + (ids.length > NAMED_MAX ? t().channels.form.more(ids.length - NAMED_MAX) : '')
+
+const ADVANCED = FIELDS.slice(FIELDS.indexOf('priority'))
+
+/** What has sensible defaults. It opens by itself where something in it is wrong. */
+function Advanced({ draft, errorOf }: PartProps) {
+  const { form: texts, ...words } = t().channels
+  const isFaulty = ADVANCED.some(field => errorOf(field) !== undefined)
+  return (
+    <details class="card channels-advanced" open={isFaulty || undefined}>
+      <summary>
+        <h2>{texts.advanced}</h2>
+        <span>{texts.advancedText}</span>
+      </summary>
+      <div class="stack">
+        <div class="grid channels-fields">
+          <TextField
+            label={words.priority}
+            hint={texts.priorityHint}
+            placeholder="0"
+            inputMode="numeric"
+            value={draft.priority}
+            error={errorOf('priority')}
+          />
+          <TextField
+            label={words.weight}
+            hint={texts.weightHint}
+            placeholder="1"
+            inputMode="decimal"
+            value={draft.weight}
+            error={errorOf('weight')}
+          />
+          <TextField
+            label={words.groups}
+            hint={texts.groupsHint}
+            placeholder="default"
+            value={draft.groups}
+            error={errorOf('groups')}
+          />
+        </div>
+        <div class="grid channels-fields">
+          <TextField
+            label={words.connect}
+            placeholder="5s"
+            value={draft.connect}
+            error={errorOf('timeout.connect')}
+            hint={texts.durationHint}
+          />
+          <TextField
+            label={words.firstByteWait}
+            placeholder="60s"
+            value={draft.firstByte}
+            error={errorOf('timeout.first_byte')}
+          />
+          <TextField label={words.idle} placeholder="60s" value={draft.idle} error={errorOf('timeout.idle')} />
+        </div>
+        <TextAreaField
+          label={words.models.capabilities}
+          hint={texts.capabilitiesHint}
+          isOptional
+          isCode
+          rows={5}
+          placeholder={'max_tokens_field: max_completion_tokens\nstrict_tools: true\nefforts: [low, medium, high]'}
+          value={draft.capabilities}
+          error={errorOf('capabilities')}
+        />
+      </div>
+    </details>
+  )
+}

@@ -1,0 +1,90 @@
+import type { UsageView } from '../../../src/admin/contract.ts'
+import { clockTime, compact, dateTime, duration, now, number, tick } from '../../app/format.ts'
+import { t } from '../../app/language.ts'
+import { isAdmin } from '../../app/session.ts'
+import { Badge, type Column, Icon, Money } from '../../kit/index.ts'
+import { RequestStatus } from './status.tsx'
+
+export function requestColumns(): readonly Column<UsageView>[] {
+  const texts = t().requests
+  return [
+    { id: 'time', title: texts.time, cell: row => <Moment at={row.started_at} /> },
+    { id: 'status', title: t().common.status, cell: row => <RequestStatus status={row.status} /> },
+    { id: 'model', title: texts.model, cell: row => <Clipped text={row.model} look="requests-model" /> },
+    { id: 'key', title: texts.key, cell: row => <Clipped text={row.key_name} look="requests-key" /> },
+    { id: 'protocol', title: texts.protocol, isMinor: true, cell: row => <Spoken row={row} /> },
+    { id: 'tokens', title: texts.tokens, isNumeric: true, cell: row => <Tokens tokens={row.tokens} /> },
+    { id: 'cost', title: texts.cost, isNumeric: true, cell: row => <Money amount={row.cost} /> },
+    {
+      id: 'ttft',
+      title: texts.ttft,
+      isNumeric: true,
+      isMinor: true,
+      cell: row => (row.first_byte_ms === null ? <span class="faint">–</span> : duration(row.first_byte_ms)),
+    },
+    { id: 'total', title: texts.total, isNumeric: true, cell: row => duration(row.duration_ms) },
+    ...(isAdmin.value ? [channelColumn()] : []),
+  ]
+}
+
+const channelColumn = (): Column<UsageView> => ({
+  id: 'channel',
+  title: t().requests.channel,
+  isMinor: true,
+  cell: row => (row.channel ? <Clipped text={row.channel} look="requests-channel" /> : <span class="faint">–</span>),
+})
+
+/** The time of today, and the day too of any other: in a log seconds matter. */
+function Moment({ at }: { readonly at: string }) {
+  const isToday = new Date(at).toDateString() === new Date(Math.max(now.value, Date.now())).toDateString()
+  return (
+    <time dateTime={at} title={dateTime(at)} class="requests-time">
+      {isToday ? clockTime(at) : `${tick(at, 'day')}, ${clockTime(at)}`}
+    </time>
+  )
+}
+
+function Clipped({ text, look }: { readonly text: string; readonly look: string }) {
+  return (
+    <span class={`truncate ${look}`} title={text}>
+      {text}
+    </span>
+  )
+}
+
+export function ProtocolBadge({ protocol }: { readonly protocol: UsageView['protocol'] }) {
+  const texts = t().requests
+  return (
+    <Badge title={texts.protocols[protocol]} tone={protocol === 'chat' ? 'accent' : 'neutral'}>
+      <span aria-hidden="true">{texts.protocolLetters[protocol]}</span>
+      <span class="hidden-text">{texts.protocols[protocol]}</span>
+    </Badge>
+  )
+}
+
+/** In / out, and how much of the output was thought rather than said. */
+function Tokens({ tokens }: { readonly tokens: UsageView['tokens'] }) {
+  const input = tokens.input + tokens.cache_read + tokens.cache_write
+  const title = t().requests.tokensTitle(number(input), number(tokens.output), number(tokens.reasoning))
+  if (input + tokens.output === 0) return <span class="faint">–</span>
+  return (
+    <span title={title}>
+      {compact(input)} / {compact(tokens.output)}
+      {tokens.reasoning > 0 && <span class="faint"> ({compact(tokens.reasoning)})</span>}
+    </span>
+  )
+}
+
+/** The protocol by its letter, and a bolt if the answer was streamed. */
+function Spoken({ row: { protocol, stream } }: { readonly row: UsageView }) {
+  const text = stream ? t().requests.streamed : t().requests.notStreamed
+  return (
+    <span class="requests-spoken">
+      <ProtocolBadge protocol={protocol} />
+      <span class="faint" title={text}>
+        {stream && <Icon name="bolt" size={14} />}
+        <span class="hidden-text">{text}</span>
+      </span>
+    </span>
+  )
+}

@@ -1,0 +1,55 @@
+import type { Texts } from '../en/index.ts'
+
+export const settings: Texts['settings'] = {
+  appearance: '外观',
+  appearanceText: '仅对此浏览器生效。',
+  theme: '主题',
+  themes: { system: '跟随系统', light: '浅色', dark: '深色' },
+  language: '语言',
+
+  password: '密码',
+  passwordText: '更改密码会退出其他所有位置的登录。',
+  current: '当前密码',
+  currentMissing: '请输入当前密码。',
+  wrongPassword: '当前密码不正确。',
+  tooShort: characters => `请至少使用 ${characters} 个字符。`,
+  change: '更改密码',
+  changed: '密码已更改，其他位置的登录均已退出。',
+  noPassword: '您正在使用管理令牌，它不属于任何用户：没有密码，也没有会话。',
+
+  sessions: '会话',
+  sessionsText: '您已登录的浏览器。',
+  browser: '浏览器',
+  address: '地址',
+  lastSeen: '最近使用',
+  signedIn: '登录时间',
+  thisOne: '当前浏览器',
+  unknownBrowser: '未知浏览器',
+  end: '退出该登录',
+  ended: '已退出该登录。',
+  endOthers: '退出其他所有登录',
+  endOthersTitle: '退出其他所有登录？',
+  endOthersText: '除当前浏览器外，其他浏览器都需要重新登录。',
+  endedOthers: '已退出其他所有登录。',
+  on: (browser, system) => `${browser}（${system}）`,
+
+  configuration: '配置',
+  configurationText:
+    '由 duet.yaml 定义的模型和渠道需在文件中更改。重新读取即可生效，无需重启；如果文件有错误，则整体拒绝，原有的有效配置保持不变。',
+  reload: '重新读取 duet.yaml',
+  reloaded: (models, channels) => `已读取：${models} 个模型，${channels} 个渠道。`,
+  faults: 'duet.yaml 有错误，未做任何更改',
+
+  keyboard: '键盘',
+  keyboardText: '在任何位置按 ? 可查看。',
+
+  about: '关于',
+  version: '版本',
+  baseUrl: '调用地址',
+  mode: '上游',
+  sandbox: '内置沙盒：回答是虚构的，不产生真实费用',
+  real: '已配置真实上游',
+  role: '您的角色',
+  documentation: '管理 API',
+  documentationLink: '查看全部调用说明',
+}
