@@ -108,6 +108,7 @@ export const keyRoutes: Routes<KeysDeps> = {
     summary: 'Make a key; the answer is the only one that has its secret',
     body: NEW_KEY,
     answers: { 201: NewKeyView },
+    errors: [409],
     handle: async ({ json, actor, deps }) => created(await createKey(await json(), actor, deps)),
   },
   'GET /keys': {

@@ -109,7 +109,8 @@ const costOf = (rows: readonly SummaryRow[]): Nanos =>
 const viewSums = (rows: readonly SummaryRow[]): OverviewView['today'] => ({
   cost: formatDollars(costOf(rows)),
   requests: rows.reduce((sum, { requests }) => sum + requests, 0),
-  errors: rows.reduce((sum, { errors }) => sum + errors, 0),
+  errors: rows.reduce((sum, { errors, refused }) => sum + errors - refused, 0),
+  refused: rows.reduce((sum, { refused }) => sum + refused, 0),
 })
 
 const viewLatency = ({ sample, duration, firstByte }: Latency): LatencyView => ({

@@ -50,6 +50,7 @@ export const playgroundRoutes: Routes<PlaygroundDeps> = {
     summary: 'A key for an hour and a dollar, for calls from the console; not listed among the keys',
     body: PLAYGROUND_KEY,
     answers: { 201: PlaygroundKeyView },
+    errors: [429],
     handle: async ({ json, actor, deps }) => created(await createPlaygroundKey(await json(), actor, deps)),
   },
 }

@@ -37,6 +37,7 @@ export class Slots {
       isHere = false
     }
     signal.addEventListener('abort', leave, { once: true })
+    if (signal.aborted) leave()
     return leave
   }
 

@@ -14,7 +14,7 @@ export interface TrafficDeps {
   readonly clock: () => number
 }
 
-/** What came in the last 24 hours, for all models or channels at once. */
+/** What reached an upstream in the last 24 hours, for all models or channels at once; whoever has no money is no fault of theirs. */
 export async function lastDay(
   by: 'model' | 'channel',
   { records, clock }: TrafficDeps,
@@ -22,6 +22,11 @@ export async function lastDay(
 ): Promise<(name: string) => Traffic> {
   const filter = { from: clock() - DAY_MS, ...(accountId === undefined ? {} : { accountId }) }
   const rows = await records.summary([by], filter, ROWS_MAX)
-  const sums = new Map(rows.map(({ by: names, requests, errors }) => [String(names[by]), { requests, errors }]))
+  const sums = new Map(
+    rows.map(({ by: names, requests, errors, refused }) => [
+      String(names[by]),
+      { requests: requests - refused, errors: errors - refused },
+    ]),
+  )
   return name => sums.get(name) ?? { requests: 0, errors: 0 }
 }

@@ -101,6 +101,7 @@ async function summarize(query: URLSearchParams, actor: Actor, deps: UsageDeps):
     total: viewSummary({
       by: {},
       errors: rows.reduce((sum, { errors }) => sum + errors, 0),
+      refused: rows.reduce((sum, { refused }) => sum + refused, 0),
       ...rows.reduce(addSums, NO_SUMS),
     }),
   }

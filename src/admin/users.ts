@@ -64,6 +64,7 @@ export const userRoutes: Routes<UsersDeps> = {
     access: 'admin',
     summary: 'A link for a new password; the old one works until it is used',
     answers: { 201: NewInviteView },
+    errors: [409],
     handle: async ({ ids: [id = ''], deps }) => created(await resetPassword(id, deps)),
   },
 }

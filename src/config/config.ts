@@ -15,6 +15,8 @@ export interface Config {
   readonly secret: string | undefined
   /** Where people and callers reach this Duet, without a path; undefined where that is where it listens. */
   readonly publicUrl: string | undefined
+  /** A proxy stands before this Duet, and its `x-forwarded-for` says who really calls. */
+  readonly trustsProxy: boolean
   readonly bootstrapKey: string | undefined
   readonly catalog: CatalogSource
 }
@@ -45,6 +47,7 @@ export function readConfig(env: Environment): Config {
     adminToken: readSecret(env, 'DUET_ADMIN_TOKEN', faults),
     secret: readSecret(env, 'DUET_SECRET', faults),
     publicUrl: readPublicUrl(env.DUET_PUBLIC_URL, faults),
+    trustsProxy: readFlag(env, 'DUET_TRUST_PROXY', faults),
     bootstrapKey: readSecret(env, 'DUET_BOOTSTRAP_KEY', faults),
     catalog: catalogSource(env, faults),
   }
@@ -75,6 +78,12 @@ function readPublicUrl(text: string | undefined, faults: string[]): string | und
     url && /^https?:$/.test(url.protocol) && url.pathname === '/' && !url.search && !url.hash && !url.username
   if (!isOrigin) faults.push('DUET_PUBLIC_URL: must be an address such as https://duet.example.com, without a path')
   return url?.origin
+}
+
+function readFlag(env: Environment, name: string, faults: string[]): boolean {
+  const text = env[name] || 'false'
+  if (text !== 'true' && text !== 'false') faults.push(`${name}: must be true or false, not "${text}"`)
+  return text === 'true'
 }
 
 function readSecret(env: Environment, name: string, faults: string[]): string | undefined {

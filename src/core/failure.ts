@@ -17,6 +17,8 @@ export type Failure =
       readonly model: string
       readonly group: string
       readonly nearest: readonly string[]
+      /** The catalog has it; there is no channel for it. */
+      readonly isListed: boolean
     }
   | { readonly kind: 'model-not-allowed'; readonly model: string }
   | { readonly kind: 'price-unknown'; readonly model: string }
@@ -84,6 +86,9 @@ const PASSING = { type: 'duet_api_error', mayRetry: true } as const
 
 /** A mistyped model id or path is echoed, but never a megabyte of it. */
 const ECHO_CHARACTERS_MAX = 200
+
+const LISTING = 'GET /models lists what can be called.'
+const UNSERVED = { hint: 'The catalog has this model, but no channel serves it{here}.', remedy: '/channels' }
 
 // Section 7 of the interface fixes statuses, codes and wordings, odd ones included.
 const WIRE: { readonly [K in FailureKind]: Row<K> } = {
@@ -158,13 +163,13 @@ const WIRE: { readonly [K in FailureKind]: Row<K> } = {
     hint: 'Send the whole conversation in messages.',
     details: { error_code: 'thread_unsupported_request', unsupported: ['thread'] },
   }),
-  'model-unknown': ({ model, group, nearest }) => ({
+  'model-unknown': ({ model, group, nearest, isListed }) => ({
     ...OURS,
     status: 503,
     code: 'model_not_found',
     param: 'model',
     message: `No available channel for model ${echo(model)} under group ${group} (distributor)`,
-    hint: nearest.length ? `Did you mean ${nearest.join(' or ')}?` : 'GET /models lists what can be called.',
+    ...(isListed ? UNSERVED : { hint: nearest.length ? `Did you mean ${nearest.join(' or ')}?` : LISTING }),
   }),
   'model-not-allowed': ({ model }) => ({
     ...OURS,

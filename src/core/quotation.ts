@@ -2,6 +2,9 @@ import { isObject } from './ask.ts'
 
 /** So many characters in a row that somebody wrote, found again elsewhere, are a quotation. */
 const QUOTED_CHARACTERS_MIN = 12
+/** Scripts that have a character for a word say in these what others say in a line. */
+const QUOTED_SIGNS_MIN = 5
+const SIGNS_ONLY = /^\P{ASCII}+$/u
 /** Longer conversations are not searched; what is said about them is then not kept at all. */
 const SEARCHED_CHARACTERS_MAX = 262_144
 
@@ -13,7 +16,10 @@ const WITHHELD = 'The upstream refused the request; its words may quote the prom
  */
 export function withoutQuotations(message: string, request: string): string {
   if (request.length > SEARCHED_CHARACTERS_MAX) return WITHHELD
-  const isQuoted = quotedPlaces(message, textsIn(request))
+  const texts = [...textsIn(request)]
+  const isQuoted = Array<boolean>(message.length).fill(false)
+  markQuoted(isQuoted, { message, texts, length: QUOTED_CHARACTERS_MIN, counts: () => true })
+  markQuoted(isQuoted, { message, texts, length: QUOTED_SIGNS_MIN, counts: window => SIGNS_ONLY.test(window) })
   let kept = ''
   for (let place = 0; place < message.length; place++) {
     if (!isQuoted[place]) kept += message[place]
@@ -22,23 +28,28 @@ export function withoutQuotations(message: string, request: string): string {
   return kept
 }
 
-function quotedPlaces(message: string, texts: Iterable<string>): readonly boolean[] {
-  const windows = new Map<string, boolean>()
-  for (let place = 0; place + QUOTED_CHARACTERS_MIN <= message.length; place++) {
-    windows.set(message.slice(place, place + QUOTED_CHARACTERS_MIN), false)
-  }
+interface Search {
+  readonly message: string
+  readonly texts: readonly string[]
+  /** Of what is looked for. */
+  readonly length: number
+  counts(window: string): boolean
+}
+
+function markQuoted(isQuoted: boolean[], { message, texts, length, counts }: Search): void {
+  const found = new Map<string, boolean>()
+  for (const { window } of windowsOf(message, length)) if (counts(window)) found.set(window, false)
+  if (found.size === 0) return
   for (const text of texts) {
-    for (let place = 0; place + QUOTED_CHARACTERS_MIN <= text.length; place++) {
-      const window = text.slice(place, place + QUOTED_CHARACTERS_MIN)
-      if (windows.has(window)) windows.set(window, true)
-    }
+    for (const { window } of windowsOf(text, length)) if (found.has(window)) found.set(window, true)
   }
-  const isQuoted = Array<boolean>(message.length).fill(false)
-  for (let place = 0; place + QUOTED_CHARACTERS_MIN <= message.length; place++) {
-    if (windows.get(message.slice(place, place + QUOTED_CHARACTERS_MIN)))
-      isQuoted.fill(true, place, place + QUOTED_CHARACTERS_MIN)
+  for (const { window, place } of windowsOf(message, length)) {
+    if (found.get(window)) isQuoted.fill(true, place, place + length)
   }
-  return isQuoted
+}
+
+function* windowsOf(text: string, length: number): Generator<{ readonly window: string; readonly place: number }> {
+  for (let place = 0; place + length <= text.length; place++) yield { window: text.slice(place, place + length), place }
 }
 
 /** What was said: every text of the conversation and its instructions. */

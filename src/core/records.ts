@@ -55,7 +55,10 @@ export const addSums = (a: UsageSums, b: UsageSums): UsageSums => ({
 export interface SummaryRow extends UsageSums {
   /** The value of each dimension that was asked for; `day` and `hour` are times of their beginning. */
   readonly by: Partial<Record<SummaryDimension, string | number>>
+  /** All that did not end well. */
   readonly errors: number
+  /** Those of them that were turned away before they reached an upstream. */
+  readonly refused: number
 }
 
 /** How long the latest answers took, in milliseconds; undefined where there is nothing to measure. */

@@ -82,3 +82,10 @@ export function concealer(model: Model, channel: Channel): (failure: Failure) =>
     }
   }
 }
+
+/** Why a connection failed, for operators: refused, no such host, a certificate. Callers are not told. */
+export function reasonOf(cause: unknown): string {
+  if (!(cause instanceof Error)) return ''
+  const code = 'code' in cause && typeof cause.code === 'string' ? cause.code : cause.name
+  return ` (${code}: ${cause.message})`
+}

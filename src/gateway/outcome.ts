@@ -2,7 +2,7 @@ import type { Channel, Model, UsableKey } from '../core/catalog.ts'
 import { type Failure, type GatewayError, wireOf } from '../core/failure.ts'
 import { scrub } from '../core/scrub.ts'
 import type { Health, UpstreamFailure } from '../routing/health.ts'
-import { concealer } from './channel.ts'
+import { concealer, reasonOf } from './channel.ts'
 import type { Timings } from './settlement.ts'
 
 export interface Attempt {
@@ -18,7 +18,7 @@ export function noteOutcome(
   health: Pick<Health, 'note'>,
 ): void {
   if (failed && !isUpstreams(failed.failure)) return
-  const failure = failed && describe(concealer(model, channel)(failed.failure))
+  const failure = failed && describe(failed, concealer(model, channel))
   health.note({ channel: channel.name, keyId: key?.id, failure, ...timings })
 }
 
@@ -35,7 +35,7 @@ function isUpstreams({ kind }: Failure): boolean {
   }
 }
 
-const describe = (failure: Failure): UpstreamFailure => ({
-  text: scrub(wireOf(failure).message),
+const describe = ({ failure, cause }: GatewayError, conceal: (failure: Failure) => Failure): UpstreamFailure => ({
+  text: scrub(`${wireOf(conceal(failure)).message}${reasonOf(cause)}`),
   isAuth: failure.kind === 'upstream-auth',
 })

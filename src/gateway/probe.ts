@@ -1,10 +1,11 @@
 import type { JsonObject, ProtocolName } from '../core/ask.ts'
 import type { Channel, Model, UsableKey } from '../core/catalog.ts'
+import type { Failure } from '../core/failure.ts'
 import type { Probe } from '../core/probe.ts'
 import { NO_USAGE } from '../core/usage.ts'
 import { asAnswerFailure, flatText } from '../protocol/answer.ts'
 import { PROTOCOLS } from '../protocol/protocols.ts'
-import { callChannel, concealer, pairFor, pickKey, targetOf } from './channel.ts'
+import { callChannel, concealer, pairFor, pickKey, reasonOf, targetOf } from './channel.ts'
 import { viewOf } from './view.ts'
 
 const CLIENTS: readonly ProtocolName[] = ['chat', 'messages']
@@ -43,9 +44,14 @@ async function probe(client: ProtocolName, { channel, model, clock }: ProbeParts
     const said = textOf(JSON.parse(answer.render({ usage: NO_USAGE, cost: '' })))
     return done({ answer: said, failure: undefined })
   } catch (error) {
-    return done({ answer: undefined, failure: concealer(model, channel)(asAnswerFailure(error).failure) })
+    const { failure, cause } = asAnswerFailure(error)
+    return done({ answer: undefined, failure: withReason(concealer(model, channel)(failure), cause) })
   }
 }
+
+/** Only the operator sees it. */
+const withReason = (failure: Failure, cause: unknown): Failure =>
+  failure.kind === 'upstream-error' ? { ...failure, problem: `${failure.problem}${reasonOf(cause)}` } : failure
 
 /** What is paused may be tested before it serves again. */
 function pausedKey({ keys }: Channel): UsableKey | undefined {

@@ -67,5 +67,7 @@ export class Refusals {
 }
 
 /** Sums are kept for each model: names that somebody made up, of which there is no end, stand in the message alone. */
-const knownModel = (failure: Failure, { model }: JsonObject): string =>
-  failure.kind === 'model-unknown' || typeof model !== 'string' ? '' : storable(model, MODEL_CHARACTERS_MAX)
+function knownModel(failure: Failure, { model }: JsonObject): string {
+  const isMadeUp = failure.kind === 'model-unknown' && !failure.isListed
+  return isMadeUp || typeof model !== 'string' ? '' : storable(model, MODEL_CHARACTERS_MAX)
+}

@@ -61,6 +61,8 @@ export async function withoutBody(response: Response): Promise<Response> {
   if (headers.get('content-type') !== JSON_TYPE['content-type']) {
     // A stream may never end, and a file may be large: nobody says how long they are.
     await response.body?.cancel()
+    // Without it, an empty body would be said to have no length at all.
+    headers.set('transfer-encoding', 'chunked')
     return new Response(null, { status: response.status, headers })
   }
   const length = (await response.bytes()).byteLength

@@ -16,9 +16,11 @@ const CUT_GRACE_MS = 5_000
 interface Place {
   readonly host: string
   readonly port: number
+  /** Whether `x-forwarded-for` is believed. */
+  readonly trustsProxy: boolean
 }
 
-export function listen({ host, port }: Place, deps: Omit<EdgeDeps, 'isReady' | 'stopping'>): Listening {
+export function listen({ host, port, trustsProxy }: Place, deps: Omit<EdgeDeps, 'isReady' | 'stopping'>): Listening {
   const stopping = new AbortController()
   const edge: EdgeDeps = { ...deps, stopping: stopping.signal, isReady: () => !stopping.signal.aborted }
   const server = Bun.serve({
@@ -34,7 +36,9 @@ export function listen({ host, port }: Place, deps: Omit<EdgeDeps, 'isReady' | '
     async fetch(request, server) {
       // Time limits are ours while a request is under way: a long thought is silent for minutes.
       server.timeout(request, 0)
-      const response = await handle(request, edge, () => server.requestIP(request)?.address ?? '')
+      const peer = () => server.requestIP(request)?.address ?? ''
+      const address = () => (trustsProxy ? (forwardedFor(request.headers) ?? peer()) : peer())
+      const response = await handle(request, edge, address)
       // A stream is never silent that long; an idle connection is.
       server.timeout(request, IDLE_SECONDS_MAX)
       return response
@@ -58,3 +62,7 @@ async function settled(server: Server<undefined>, limitMs: number): Promise<void
     await Bun.sleep(DRAIN_POLL_MS)
   }
 }
+
+/** The last one is what our own proxy has seen; those before it are whatever somebody wrote. */
+const forwardedFor = (headers: Headers): string | undefined =>
+  headers.get('x-forwarded-for')?.split(',').at(-1)?.trim() || undefined

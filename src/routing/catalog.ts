@@ -47,7 +47,8 @@ export class Catalog {
     const model = this.named(name)
     if (model && this.channelsFor(model.id, group).length > 0) return model
     const known = [...this.listed(group).map(({ id }) => id), ...this.aliases.keys()]
-    throw new GatewayError({ kind: 'model-unknown', model: name, group, nearest: nearest(name, known) })
+    const isListed = model !== undefined
+    throw new GatewayError({ kind: 'model-unknown', model: name, group, nearest: nearest(name, known), isListed })
   }
 
   /** What nobody has priced cannot be billed, and what cannot be billed is not called. */

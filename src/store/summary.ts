@@ -61,20 +61,24 @@ interface Hours {
   readonly to: number
 }
 
-type Row = HourSumsRow & { readonly errors: bigint | null } & Readonly<Record<string, bigint | string | null>>
+type Row = HourSumsRow & { readonly errors: bigint | null; readonly refused: bigint | null } & Readonly<
+    Record<string, bigint | string | null>
+  >
 
 function sumsBetween(db: EmbeddedDatabase, by: readonly SummaryDimension[], hours: Hours): SummaryRow[] {
   const { sql, values } = where(hours)
   const columns = by.map(dimension => `${COLUMNS[dimension]} AS "${dimension}"`)
   const errors = `sum(requests) FILTER (WHERE status <> 'ok') AS errors`
+  const refused = `sum(requests) FILTER (WHERE status <> 'ok' AND channel = '') AS refused`
   const grouping = by.length > 0 ? `GROUP BY ${by.map((_, place) => place + 1).join(', ')}` : 'HAVING count(*) > 0'
   const rows = db.all<Row>(
-    `SELECT ${[...columns, errors, HOUR_SUMS].join(', ')} FROM usage_hours WHERE ${sql} ${grouping}`,
+    `SELECT ${[...columns, errors, refused, HOUR_SUMS].join(', ')} FROM usage_hours WHERE ${sql} ${grouping}`,
     ...values,
   )
   return rows.map(row => ({
     by: Object.fromEntries(by.map(name => [name, isTime(name) ? Number(row[name]) : String(row[name])])),
     errors: Number(row.errors ?? 0),
+    refused: Number(row.refused ?? 0),
     ...toSums(row),
   }))
 }
@@ -109,7 +113,9 @@ const EACH_HOUR = `
 function merge(sums: Map<string, SummaryRow>, row: SummaryRow): void {
   const name = JSON.stringify(Object.values(row.by))
   const before = sums.get(name)
-  sums.set(name, before ? { ...row, ...addSums(before, row), errors: before.errors + row.errors } : row)
+  if (!before) return void sums.set(name, row)
+  const [errors, refused] = [before.errors + row.errors, before.refused + row.refused]
+  sums.set(name, { ...row, ...addSums(before, row), errors, refused })
 }
 
 /** Times as they passed, and what cost most first. */

@@ -6,6 +6,7 @@ import { chatFrame, messagesFrame, protocolOf, vendorBody, vendorFrames } from '
 import { type CallerFields, eventually, expectError, newCaller, type ProtocolName } from '../support/wire.ts'
 import { type RawAnswer, type RawRequest, sendAtOnce } from './sockets.ts'
 import {
+  admittedIn,
   booksOf,
   costOf,
   dollarsOf,
@@ -16,6 +17,7 @@ import {
   PAIRS,
   pathOf,
   promptTokensIn,
+  refusedIn,
   requestFor,
   type Stage,
   settledBooks,
@@ -90,7 +92,10 @@ describe('500 concurrent requests against money for 50', () => {
 
         const books = await settledBooks(stage.duet, caller.account, AFFORDABLE)
         expectSound(books)
-        expect(books.rows).toHaveLength(AFFORDABLE)
+        expect(admittedIn(books)).toHaveLength(AFFORDABLE)
+        expect(refusedIn(books).map(({ status, cost }) => `${status} ${cost}`)).toEqual(
+          Array(REQUESTS - AFFORDABLE).fill(`${code} 0.00`),
+        )
         // Every answer used all that was held for it: not a billionth more is gone, and not one less.
         expect(nanosOf(books.account.balance)).toBe(opening - HOLD * BigInt(AFFORDABLE))
         expect(books.entries.filter(({ balance }) => nanosOf(balance) < 0n)).toEqual([])

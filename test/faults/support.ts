@@ -152,11 +152,16 @@ export async function booksOf(duet: Pick<Duet, 'admin'>, account: string): Promi
   }
 }
 
-/** The books once so many requests are over and nothing is held; after a while, the books as they are. */
+/** Requests that were refused were sent nowhere. */
+export const admittedIn = ({ rows }: Books): readonly UsageView[] => rows.filter(({ channel }) => channel !== '')
+
+export const refusedIn = ({ rows }: Books): readonly UsageView[] => rows.filter(({ channel }) => channel === '')
+
+/** The books once so many admitted requests are over and nothing is held; after a while, the books as they are. */
 export const settledBooks = (duet: Pick<Duet, 'admin'>, account: string, requests: number): Promise<Books> =>
   eventually(
     () => booksOf(duet, account),
-    books => books.rows.length >= requests && books.account.held === '0.00',
+    books => admittedIn(books).length >= requests && books.account.held === '0.00',
   )
 
 export const chargesIn = ({ entries }: Books): readonly EntryView[] => entries.filter(({ kind }) => kind === 'charge')

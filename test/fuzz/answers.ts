@@ -145,7 +145,7 @@ function play(text: string, { answer, chunks, client, isShort }: Playing): strin
   })
   if (ended !== undefined) return output + ended
   const { failure } = new GatewayError({ kind: 'upstream-error', problem: 'The upstream broke' })
-  return output === '' ? '' : output + PROTOCOLS[client].errorFrames(failure, 'req')
+  return output === '' ? '' : output + PROTOCOLS[client].errorFrames(failure, { requestId: 'req' })
 }
 
 interface Written extends Stage {

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import { copyFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { GatewayError } from '../../src/core/failure.ts'
-import type { Closing, HeldCall, LedgerOperation, LedgerStore } from '../../src/core/ledger.ts'
+import type { Closing, HeldCall, LedgerOperation, LedgerStore, Refusal } from '../../src/core/ledger.ts'
 import { dollars, nanos, pricePerMillion } from '../../src/core/money.ts'
 import type { PriceVersion } from '../../src/core/price.ts'
 import type { Store } from '../../src/core/store.ts'
@@ -101,6 +101,11 @@ const chargedOnce = {
   held: [nanos(0n), nanos(0n)],
   spent: [CHARGE, CHARGE],
 }
+
+const refusal = (requestId: string): Refusal => ({
+  ...{ requestId, ...WHO, model: CALL.model, protocol: 'chat', stream: false, startedAt: now, durationMs: 1 },
+  ...{ status: 'ledger_unavailable', error: 'The ledger is not available' },
+})
 
 describe('4. Nothing leaks: a request is settled exactly once', () => {
   test('twice in one batch', async () => {
@@ -253,6 +258,33 @@ describe('4. Nothing leaks: a ledger that cannot write', () => {
     await unavailable(hold('a'))
     expect((await state()).held).toEqual([nanos(4_000_000n), nanos(4_000_000n)])
     await ledger.tend()
+    expect(await state()).toEqual({ ...untouched, records: ['a interrupted'] })
+  })
+
+  test('gives back such a hold at once where its caller is told that there is none, and once', async () => {
+    failing.after = 1
+    await unavailable(hold('a'))
+    await ledger.refuse(refusal('a'))
+    expect(await state()).toEqual({ ...untouched, records: ['a ledger_unavailable'] })
+    await ledger.tend()
+    await ledger.refuse(refusal('a'))
+    expect(await state()).toEqual({ ...untouched, records: ['a ledger_unavailable'] })
+  })
+
+  for (const when of ['before', 'after'] as const) {
+    test(`records a refusal once that is told again, because it failed ${when} the write`, async () => {
+      failing[when] = 1
+      await unavailable(ledger.refuse(refusal('a')))
+      await Promise.all([ledger.refuse(refusal('a')), ledger.refuse(refusal('a'))])
+      expect(await state()).toEqual({ ...untouched, records: ['a ledger_unavailable'] })
+    })
+  }
+
+  test('does not record as refused what was recorded before', async () => {
+    failing.after = 1
+    await unavailable(hold('a'))
+    await ledger.tend()
+    await ledger.refuse(refusal('a'))
     expect(await state()).toEqual({ ...untouched, records: ['a interrupted'] })
   })
 

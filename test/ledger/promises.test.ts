@@ -6,7 +6,7 @@ import { framesOf, saying } from '../pairs/wire.ts'
 import { type Duet, startDuet } from '../support/duet.ts'
 import { type Answer, CHAT, MESSAGES, post, send, user } from '../support/http.ts'
 import { eventStream, scriptUpstream, type UpstreamVisit } from '../support/upstream.ts'
-import { ask, expectError, idOf, newCaller } from '../support/wire.ts'
+import { ask, eventually, expectError, idOf, newCaller } from '../support/wire.ts'
 import {
   amountOf,
   answering,
@@ -150,12 +150,21 @@ describe('2. Held before spent', () => {
     }
   }
 
-  test('a refusal reaches no upstream, holds nothing and leaves no record', async () => {
+  test('a refusal reaches no upstream, holds nothing, and is recorded as one that cost nothing', async () => {
     const { key, account } = await newCaller(stage.duet, { balance: '0.000001' })
     const before = stage.visits.length
-    expectError(await call(key), { status: 403 })
+    const answer = await call(key)
+    expectError(answer, { status: 403 })
     expect(stage.visits.length).toBe(before)
-    expect([await stage.nanosHeld(account), await stage.usage(account)]).toEqual([0n, []])
+    expect(await stage.nanosHeld(account)).toBe(0n)
+    await eventually(
+      () => stage.usage(account),
+      rows => rows.length > 0,
+    )
+    const { receipt, ...row } = await stage.receipt(idOf(answer))
+    expect(row).toMatchObject({ account, status: 'insufficient_user_quota', cost: '0.00', channel: '' })
+    expect(receipt).toMatchObject({ hold: { amount: '0.00' }, price: null, entry: null, attempts: [] })
+    expect(await stage.balance(account)).toBe(1_000n)
   })
 })
 
@@ -468,7 +477,7 @@ describe('7. Unknown price means refusal', () => {
 
   for (const path of [CHAT, MESSAGES]) {
     for (const stream of [false, true]) {
-      test(`and refused, with nothing called, held or recorded: ${path}${stream ? ', streamed' : ''}`, async () => {
+      test(`and refused, with nothing called, held or charged: ${path}${stream ? ', streamed' : ''}`, async () => {
         const { key, account } = await newCaller(stage.duet)
         const before = stage.visits.length
         const body = { model: 'acme/unpriced', messages: user(QUESTION), max_tokens: 10, stream }
@@ -478,7 +487,12 @@ describe('7. Unknown price means refusal', () => {
         expect(stage.visits.length).toBe(before)
         const { body: after } = await stage.duet.admin('GET', `/api/accounts/${account}`)
         expect(after).toMatchObject({ balance: '10.00', held: '0.00', spent: '0.00' })
-        expect(await stage.usage(account)).toEqual([])
+        const [record, ...others] = await eventually(
+          () => stage.usage(account),
+          rows => rows.length > 0,
+        )
+        expect(others).toEqual([])
+        expect(record).toMatchObject({ status: 'model_price_unknown', model: 'acme/unpriced', stream, cost: '0.00' })
       })
     }
   }

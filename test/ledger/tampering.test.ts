@@ -8,7 +8,7 @@ import { openSqlite } from '../../src/store/sqlite.ts'
 import { newFolder, startDuet } from '../support/duet.ts'
 import { CHAT, post, user } from '../support/http.ts'
 import { scriptUpstream } from '../support/upstream.ts'
-import { type Caller, newCaller } from '../support/wire.ts'
+import { type Caller, idOf, newCaller } from '../support/wire.ts'
 import { answering, configOf, QUESTION } from './stage.ts'
 
 /** The file of a Duet that has worked for a while and was stopped. */
@@ -16,7 +16,7 @@ let original: string
 /** Whose entries are tampered with: an opening, then charge, charge, top-up, adjustment, charge, charge. */
 let account: string
 let caller: Caller
-let requests: { readonly second: string; readonly last: string }
+let requests: { readonly second: string; readonly refused: string; readonly last: string }
 
 beforeAll(async () => {
   const upstream = scriptUpstream(visit => {
@@ -37,8 +37,9 @@ beforeAll(async () => {
   await call(bystander, 103, 'acme/odd')
   await call(caller, 104, 'acme/crumbs')
   await call(caller, 13)
+  const refused = await call(caller, 106, 'acme/unpriced')
   const last = await call(caller, 105)
-  requests = { second: second.headers.get('x-request-id') ?? '', last: last.headers.get('x-request-id') ?? '' }
+  requests = { second: idOf(second), refused: idOf(refused), last: idOf(last) }
   expect(await duet.stop()).toBe(0)
   await upstream.stop()
   original = databasePath(join(duet.folder, 'data'))
@@ -74,6 +75,7 @@ const named = (text: string): string =>
     .replaceAll('$ACCOUNT', account)
     .replaceAll('$KEY', caller.keyId)
     .replaceAll('$SECOND', requests.second)
+    .replaceAll('$REFUSED', requests.refused)
     .replaceAll('$LAST', requests.last)
 
 type Found = readonly [table: string, row: string, problem: RegExp]
@@ -231,6 +233,18 @@ const TAMPERED: Readonly<Record<string, readonly [sql: string, found: Found]>> =
     `DELETE FROM usage WHERE request_id = '$SECOND'`,
     ['usage_hours', '$ACCOUNT', /the number of requests/],
   ],
+  'a refusal that is gone': [
+    `DELETE FROM usage WHERE request_id = '$REFUSED'`,
+    ['usage_hours', '$ACCOUNT', /the number of requests/],
+  ],
+  'a refusal that is said to have cost something': [
+    `UPDATE usage SET cost = 1 WHERE request_id = '$REFUSED'`,
+    ['usage', '$REFUSED', /the cost is not what was charged/],
+  ],
+  'a refusal that is said to have used something': [
+    `UPDATE usage SET output = 1 WHERE request_id = '$REFUSED'`,
+    ['usage_hours', '$ACCOUNT', /the tokens are not the sum/],
+  ],
   'the sums of an hour': [
     `UPDATE usage_hours SET cost = cost + 1 WHERE account_id = '$ACCOUNT' AND status = 'ok'`,
     ['usage_hours', '$ACCOUNT', /the cost is not the sum of the records/],
@@ -248,7 +262,7 @@ const TAMPERED: Readonly<Record<string, readonly [sql: string, found: Found]>> =
 describe('8. Recomputable: a changed row is found, and the first that does not fit is named', () => {
   test('in an untouched file there is none', async () => {
     const { heads, ...verification } = await verifyCopy()
-    expect(verification).toMatchObject({ accounts: 3, entries: 10, charges: 5, unpriced: 0, usage: 6, openHolds: 0 })
+    expect(verification).toMatchObject({ accounts: 3, entries: 10, charges: 5, unpriced: 0, usage: 7, openHolds: 0 })
     expect(verification.problem).toBeUndefined()
     expect(heads.size).toBe(3)
   })

@@ -83,6 +83,26 @@ describe('a key for some models', () => {
     expect((await call(caller, { fields: { model: 'acme/messages' } })).status).toBe(200)
   })
 
+  const NAMES = (count: number) => Array.from({ length: count }, (_, number) => `acme/${number}`)
+  const LISTS: readonly [what: string, models: readonly string[], isTaken: boolean][] = [
+    ['200 names', NAMES(200), true],
+    ['201 names', NAMES(201), false],
+    ['a name of 200 characters', ['x'.repeat(200)], true],
+    ['a name of 201 characters', ['acme/fine', 'x'.repeat(201)], false],
+    ['no name at all', [], false],
+    ['an empty name', [''], false],
+  ]
+  for (const [what, models, isTaken] of LISTS) {
+    test(`${isTaken ? 'may' : 'may not'} have ${what}, when it is made and when it is changed`, async () => {
+      const { account, keyId } = await newCaller(stage.duet)
+      const made = await stage.duet.admin('POST', '/api/keys', { account, name: 'limited', models })
+      const changed = await stage.duet.admin('PATCH', `/api/keys/${keyId}`, { models })
+      expect([made.status, changed.status]).toEqual(isTaken ? [201, 200] : [422, 422])
+      for (const { body } of isTaken ? [] : [made, changed]) expect(body.error.param).toMatch(/^models\b/)
+      expect((await show({ account, keyId, key: '' })).models).toEqual(isTaken ? models : null)
+    })
+  }
+
   test('a call under way when its model is taken away goes on to its end', async () => {
     const caller = await newCaller(stage.duet)
     const open = thinking()
@@ -293,6 +313,26 @@ describe('the cap of a key', () => {
     expect((await show(caller)).spent).toBe('0.00')
   })
 })
+
+test('an account has at most a thousand keys; one that is revoked makes room', async () => {
+  let duet = await startDuet()
+  const { account, keyId } = await newCaller(duet)
+  await duet.stop()
+  const store = openSqlite({ path: databasePath(join(duet.folder, 'data')), durability: 'process' })
+  for (let number = 1; number < 999; number++) {
+    await store.directory.createKey(newKey(`secret ${number}`, { accountId: account, name: 'many', createdAt: number }))
+  }
+  store.close()
+  duet = await duet.restart()
+  const make = (of: string) => duet.admin('POST', '/api/keys', { account: of, name: 'one more' })
+  expect((await make(account)).status).toBe(201)
+  const { status, body } = await make(account)
+  expect([status, body.error.code]).toEqual([409, 'too_many_keys'])
+  expect((await make('default')).status).toBe(201)
+  expect((await duet.admin('DELETE', `/api/keys/${keyId}`)).status).toBe(204)
+  expect((await make(account)).status).toBe(201)
+  expect(await duet.stop()).toBe(0)
+}, 20_000)
 
 describe('a key that is revoked', () => {
   test('is refused at once, gone from the lists, and its history stays', async () => {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { existsSync, statSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Duet, failToStart, type JsonBody, newFolder, startDuet } from '../support/duet.ts'
 import { CHAT, post, user } from '../support/http.ts'
@@ -29,6 +29,14 @@ describe('the first start', () => {
     expect(messages.content[0].text).toContain('Hello')
   })
 
+  test('prints a link that signs in to the console, and the console is where the link leads', async () => {
+    const link = /Console\s+(\S+)/.exec(duet.output())?.[1] ?? ''
+    expect(link).toMatch(new RegExp(`^${duet.url}/console/welcome#[A-Za-z0-9_-]{43}$`))
+    const page = await fetch(link)
+    expect(page.status).toBe(200)
+    expect(page.headers.get('content-type')).toStartWith('text/html')
+  })
+
   test('creates the account default with $100 and one key without a cap', async () => {
     const token = (await Bun.file(join(duet.folder, 'data/admin-token')).text()).trim()
     const headers = { authorization: `Bearer ${token}` }
@@ -42,7 +50,9 @@ describe('the first start', () => {
   })
 
   test('keeps generated secrets from others, and the key itself nowhere', async () => {
-    expect(statSync(join(duet.folder, 'data/admin-token')).mode & 0o777).toBe(0o600)
+    for (const file of ['admin-token', 'secret']) {
+      expect(statSync(join(duet.folder, 'data', file)).mode & 0o777).toBe(0o600)
+    }
     for (const file of ['duet.db', 'duet.db-wal']) {
       const path = join(duet.folder, 'data', file)
       if (existsSync(path)) expect(await Bun.file(path).text()).not.toContain(printedKey())
@@ -60,6 +70,7 @@ describe('a later start', () => {
     expect(second.output()).toContain('Base URL')
     expect(second.output()).not.toContain('sk-duet-')
     expect(second.output()).not.toContain('curl ')
+    expect(second.output()).toContain(`Console         ${second.url}/console\n`)
     expect((await second.admin('GET', '/api/accounts/default')).body).toEqual(before)
     expect((await post(second, CHAT, { model: 'openai/gpt-4.1', messages: user('Hi') })).status).toBe(200)
     await second.stop()
@@ -100,6 +111,25 @@ describe('the environment', () => {
       expect(output).toContain(name)
     expect(output).not.toContain('short-token')
   })
+
+  for (const name of ['secret', 'admin-token']) {
+    for (const [what, text] of [
+      ['is empty', ''],
+      ['has nothing but the end of a line', '\n'],
+      ['was cut short', 'short-of-sixteen\n'.slice(1)],
+    ] as const) {
+      test(`a generated ${name} that ${what} is refused in plain words, and left alone`, async () => {
+        const data = join(newFolder(), 'data')
+        mkdirSync(data)
+        writeFileSync(join(data, name), text)
+        const { code, output } = await failToStart({ env: { DUET_DATA: data } })
+        expect(code).toBe(1)
+        expect(output).toMatch(new RegExp(`^duet: cannot start: .*/data/${name} must hold at least 16 characters`, 'm'))
+        if (text.trim() !== '') expect(output).not.toContain(text.trim())
+        expect(readFileSync(join(data, name), 'utf8')).toBe(text)
+      })
+    }
+  }
 
   test('a port that is taken is refused in plain words', async () => {
     const first = await startDuet()

@@ -2,7 +2,7 @@ import { Database } from 'bun:sqlite'
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
-import type { UsageFilter } from '../../src/core/records.ts'
+import type { Latency, UsageFilter } from '../../src/core/records.ts'
 import { EmbeddedDatabase, type Value } from '../../src/store/database.ts'
 import { SqliteRecords } from '../../src/store/records.ts'
 import { newFolder } from '../support/duet.ts'
@@ -25,6 +25,7 @@ const SQL = {
   isFailure: '(i * 17 + i / 11) % 50 = 0',
   failure: `iif(i / 3 % 2, 'upstream_error', 'client_gone')`,
   at: `${START} + i / 3 * ${STEP_MS}`,
+  firstByte: 'iif(i % 4, 50 + i % 500, NULL)',
 } as const
 
 const whole = Math.trunc
@@ -40,6 +41,8 @@ const modelOf = (i: number) => (i % 250_000 === 7 ? 'acme/rare' : MODEL_IDS[(i *
 const failureOf = (i: number) => (whole(i / 3) % 2 ? 'upstream_error' : 'client_gone')
 const statusOf = (i: number) => ((i * 17 + whole(i / 11)) % 50 === 0 ? failureOf(i) : 'ok')
 const startOf = (i: number) => START + whole(i / 3) * STEP_MS
+const durationOf = (i: number) => 900 + (i % 1_000)
+const firstByteOf = (i: number) => (i % 4 === 0 ? [] : [50 + (i % 500)])
 const requestId = (i: number) => `request${String(i).padStart(9, '0')}`
 
 /** Says of every question how the database answers it. */
@@ -105,8 +108,13 @@ function fill(path: string): void {
     INSERT INTO usage ${numbers(ROWS)}
       SELECT i + 1, printf('request%09d', i), printf('acc_%03d', ${SQL.key} % ${ACCOUNTS}), printf('key_%03d', ${SQL.key}),
              ${SQL.model}, 'main', 'chat', 'chat', i % 2, iif(${SQL.isFailure}, ${SQL.failure}, 'ok'), NULL,
-             i % 1000, 0, 0, i % 300, 0, 'upstream', NULL, i % 5000, 10000, ${SQL.at}, 50, 900, NULL
+             i % 1000, 0, 0, i % 300, 0, 'upstream', NULL, i % 5000, 10000, ${SQL.at}, ${SQL.firstByte}, 900 + i % 1000,
+             NULL, NULL
       FROM numbers;
+    INSERT INTO usage_hours
+      SELECT started_at / 3600000, account_id, key_id, model, channel, protocol, status, count(*), sum(input),
+             sum(cache_read), sum(cache_write), sum(output), sum(reasoning), sum(cost)
+      FROM usage GROUP BY 1, 2, 3, 4, 5, 6, 7;
     INSERT INTO entries ${numbers(ROWS)}
       SELECT printf('acc_%03d', i % ${ACCOUNTS}), i / ${ACCOUNTS} + 1, 'charge', -1, -(i / ${ACCOUNTS} + 1),
              printf('request%09d', i), printf('key_%03d', i % ${ACCOUNTS}), NULL, ${SQL.at},
@@ -251,7 +259,60 @@ describe(`a page of ${ROWS.toLocaleString('en')} usage records`, () => {
   })
 })
 
+describe(`how long the latest of ${ROWS.toLocaleString('en')} requests took`, () => {
+  const SAMPLE_MAX = 5_000
+
+  /** The smallest value that so many percent of all do not exceed. */
+  function percentile(values: readonly number[], percent: number): number | undefined {
+    return values.toSorted((a, b) => a - b).find((_, place) => (place + 1) * 100 >= percent * values.length)
+  }
+
+  const percentiles = (values: readonly number[]) => ({ p50: percentile(values, 50), p95: percentile(values, 95) })
+
+  for (const title of ['nothing', 'account', 'key', 'model', 'from', 'account and from', 'model and to']) {
+    test(`by ${title} is measured on those that were answered, and read from an index`, async () => {
+      const filter = QUESTIONS.find(([name]) => name === title)?.[1]
+      if (!filter) throw new Error(`there is no question by ${title}`)
+      const latest = expectedRows(filter).slice(0, SAMPLE_MAX)
+      const answered = latest.filter(row => statusOf(row) === 'ok')
+      const plans = await plansOf(async () => {
+        expect(await records.latency(filter, SAMPLE_MAX)).toEqual({
+          sample: answered.length,
+          duration: percentiles(answered.map(durationOf)),
+          firstByte: percentiles(answered.flatMap(firstByteOf)),
+        } as Latency)
+      })
+      // The sample itself is read from its beginning to its end.
+      expect(plans.filter(plan => UNINDEXED.test(plan) && !plan.includes('subquery'))).toEqual([])
+    })
+  }
+
+  test('of nothing is nothing', async () => {
+    expect(await records.latency({ accountId: 'acc_none' }, SAMPLE_MAX)).toEqual({
+      ...{ sample: 0, duration: undefined, firstByte: undefined },
+    })
+  })
+})
+
 describe(`among ${ROWS.toLocaleString('en')} rows`, () => {
+  test('those that were written since the last look are found without the others', async () => {
+    const place = await records.usagePlace()
+    expect(place).toBe(ROWS)
+    const plans = await plansOf(async () => {
+      const { rows } = await records.usageSince(place - 300, { accountId: 'acc_003' }, 100)
+      const expected = expectedRows({ accountId: 'acc_003' }).filter(row => row >= ROWS - 300)
+      expect(rows.map(row => row.requestId)).toEqual(expected.toReversed().map(requestId))
+    })
+    // By the number of the row, which is the table's own order.
+    expect(plans.filter(plan => plan.includes('usage'))).toContain(
+      'SEARCH usage USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)',
+    )
+    const newest = await records.usageSince(place - 300, {}, 100)
+    expect(newest.rows.map(row => row.requestId)).toEqual(
+      Array.from({ length: 100 }, (_, i) => requestId(ROWS - 100 + i)),
+    )
+  })
+
   test('one request is found by its id', async () => {
     const plans = await plansOf(async () => {
       const receipt = await records.receipt(requestId(654_321))

@@ -179,10 +179,8 @@ describe('GET /api/usage/{request_id}', () => {
     expect(attempts).toEqual([{ channel: 'speaks-chat', protocol: 'chat', status: 'ok', first_byte_ms, duration_ms }])
   })
 
-  test('of a request that was never made, or was refused, is 404', async () => {
-    const { key } = await newCaller(stage.duet, { balance: '0' })
-    const refused = await post(stage.duet, CHAT, { model: 'acme/chat', messages: user(QUESTION) }, { key })
-    for (const id of [idOf(refused), 'nonsense', '%27']) {
+  test('of a request that was never made is 404', async () => {
+    for (const id of ['a'.repeat(24), 'nonsense', '%27']) {
       const { status, body } = await stage.duet.admin('GET', `/api/usage/${id}`)
       expect([status, body.error.code]).toEqual([404, 'not_found'])
     }

@@ -66,7 +66,15 @@ async function fill(path: string): Promise<void> {
   for (const id of KEYS) {
     const accountId = `acc_${id[4]}`
     const limits = { cap: undefined, models: undefined, expiresAt: undefined }
-    await store.directory.createKey({ id, accountId, name: id, secretHash: id, hint: '', createdAt: BEGAN, ...limits })
+    await store.directory.createKey({
+      id,
+      accountId,
+      name: `name of ${id}`,
+      secretHash: id,
+      hint: '',
+      createdAt: BEGAN,
+      ...limits,
+    })
   }
   const input = pricePerMillion(1)
   const price = { input, output: pricePerMillion(4), cacheRead: input, cacheWrite: input }
@@ -121,6 +129,8 @@ const FILTERS: Readonly<Record<string, Filter>> = {
   'an account by its name': { query: 'account=team%20b', keeps: row => row.account === 'acc_b' },
   'a key': { query: 'key=key_b2', keeps: row => row.key === 'key_b2' },
   'a model': { query: 'model=acme/steady', keeps: row => row.model === 'acme/steady' },
+  'a protocol': { query: 'protocol=messages', keeps: row => row.protocol === 'messages' },
+  'a channel': { query: 'channel=spare', keeps: row => row.channel === 'spare' },
   success: { query: 'status=ok', keeps: row => row.status === 'ok' },
   failure: { query: 'status=error', keeps: row => row.status !== 'ok' },
   'one kind of failure': { query: 'status=client_gone', keeps: row => row.status === 'client_gone' },
@@ -157,7 +167,8 @@ describe('GET /api/usage', () => {
     const rows = await walk('/api/usage?limit=500')
     expect(idsOf(rows)).toEqual(idsOf(NEWEST_FIRST))
     expect(rows[0]).toEqual({
-      ...{ request_id: NEWEST_FIRST[0]?.id, account: 'acc_b', key: 'key_b2', model: 'other/large', channel: 'main' },
+      ...{ request_id: NEWEST_FIRST[0]?.id, account: 'acc_b', key: 'key_b2', key_name: 'name of key_b2' },
+      ...{ model: 'other/large', channel: 'main' },
       ...{ protocol: 'chat', upstream_protocol: 'chat', stream: false, status: 'ok', ending: 'stop' },
       tokens: { input: 399, cache_read: 0, cache_write: 0, output: 29, reasoning: 0 },
       ...{ source: 'upstream', cost: '0.000515', started_at: isoTime(BEGAN + 149 * STEP_MS) },
@@ -207,7 +218,14 @@ describe('GET /api/usage', () => {
   }
 
   test('what nobody ever used is an empty list', async () => {
-    for (const query of ['key=key_none', 'model=acme/none', 'status=none', 'from=2027-01-01', 'to=2020-01-01']) {
+    for (const query of [
+      'key=key_none',
+      'model=acme/none',
+      'channel=none',
+      'status=none',
+      'from=2027-01-01',
+      'to=2020-01-01',
+    ]) {
       expect((await get(`/api/usage?${query}`)).body).toEqual({ data: [], next: null })
     }
   })
@@ -230,6 +248,7 @@ describe('GET /api/usage', () => {
     ...['0', '-1', '1.5', 'many', '10000'].map((text): [string, string] => ['limit', `limit=${text}`]),
     ...['x', '12', '12-x', '1-2-3', "1'--2"].map((text): [string, string] => ['cursor', `cursor=${text}`]),
     ['acount', 'acount=acc_a'],
+    ['protocol', 'protocol=smoke-signals'],
     ['by', 'by=day'],
   ]
   for (const [param, query] of FAULTS) {

@@ -97,7 +97,8 @@ const IGNORED = new Set(['$defs', 'definitions', 'description', 'title', 'defaul
 
 const FORMATS: { readonly [format: string]: RegExp | undefined } = {
   date: /^\d{4}-\d\d-\d\d$/,
-  'date-time': /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/,
+  'date-time': /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/,
+  decimal: /^-?\d+(\.\d+)?$/,
   time: /^\d\d:\d\d:\d\dZ$/,
   duration: /^P\d/,
   email: /^\S+@\S+\.\S+$/,

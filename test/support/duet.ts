@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { type AdminAnswer, readAnswer } from './contract.ts'
 
 /** A real Duet in a process of its own, on a port and in a folder of its own. */
 export interface Duet {
@@ -19,7 +20,7 @@ export interface Duet {
   /** Starts again on the same folder after a stop. */
   restart(): Promise<Duet>
   /** Calls the management API. */
-  admin(method: string, path: string, body?: unknown): Promise<{ status: number; body: JsonBody }>
+  admin(method: string, path: string, body?: unknown): Promise<AdminAnswer>
 }
 
 export interface DuetOptions {
@@ -112,8 +113,7 @@ async function callAdmin(url: string, method: string, path: string, body?: unkno
     headers: { authorization: `Bearer ${ADMIN_TOKEN}`, 'content-type': 'application/json' },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   })
-  const text = await response.text()
-  return { status: response.status, body: text === '' ? {} : JSON.parse(text) }
+  return readAnswer(method, path, response)
 }
 
 async function waitForUrl(printed: () => string, child: { exitCode: number | null }): Promise<string> {

@@ -69,7 +69,7 @@ export function heard({ client, begin }: Way, view: View, chunks: readonly Uint8
     text += answer.close({ usage: count(answer.seen, view.promptEstimate).usage, cost: '0' })
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error
-    text += client.errorFrames(error.failure, 'abc')
+    text += client.errorFrames(error.failure, { requestId: 'abc' })
   }
   return text.replaceAll(/call_[0-9a-f]{24}/g, 'call_minted')
 }

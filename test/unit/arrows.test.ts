@@ -9,13 +9,15 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   metering: ['core'],
   routing: ['core'],
   upstream: ['core'],
+  notices: ['core'],
   store: ['core'],
   config: ['core'],
   telemetry: ['core'],
   sandbox: [],
   gateway: ['protocol', 'ledger', 'metering', 'routing', 'upstream', 'core'],
   setup: ['config', 'ledger', 'sandbox', 'core'],
-  admin: ['ledger', 'routing', 'core'],
+  // The words of the file are the words of the API: one schema says them to both.
+  admin: ['ledger', 'routing', 'config', 'core'],
   http: ['gateway', 'admin', 'protocol', 'telemetry', 'core'],
 }
 

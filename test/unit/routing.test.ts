@@ -9,7 +9,7 @@ const channel = (name: string, priority: number, weight = 1): Channel => ({
   weight,
   protocol: 'chat',
   baseUrl: 'http://127.0.0.1',
-  apiKeys: [],
+  ...{ origin: 'file', vendor: undefined, hidesConsole: false, isPaused: false, keys: [], usableKeys: [] },
   models: new Map(),
   groups: ['default'],
   timeouts: { connectMs: 1, firstByteMs: 1, idleMs: 1 },

@@ -194,6 +194,34 @@ describe('7: hints', () => {
     expect(error.hint).toContain('openai/gpt-4.1')
   })
 
+  const REMEDIES: Readonly<Record<string, string>> = {
+    insufficient_user_quota: '/console/billing',
+    pre_consume_token_quota_failed: '/console/keys',
+  }
+  for (const { cause, wanted, send } of SECTION_7.filter(({ wanted }) => wanted.status === 403)) {
+    test(`7: ${cause}: the hint has the address in the console of the step that helps`, async () => {
+      expect((await send('chat')).body.error.hint).toContain(`(${duet.url}${REMEDIES[wanted.code ?? '']})`)
+    })
+  }
+
+  const PUBLIC_URL = 'https://duet.example'
+  const REACHED: readonly [how: string, env: Record<string, string>, url: string | undefined][] = [
+    ['by any address of its machine', { DUET_HOST: '0.0.0.0' }, undefined],
+    ['by an address that it was told', { DUET_HOST: '0.0.0.0', DUET_PUBLIC_URL: PUBLIC_URL }, PUBLIC_URL],
+    ['by its own machine under another name', { DUET_PUBLIC_URL: PUBLIC_URL }, PUBLIC_URL],
+  ]
+  for (const [how, env, url] of REACHED) {
+    test(`7: a Duet that is reached ${how} names ${url ?? 'no'} address in its hints`, async () => {
+      const another = await startDuet({ env })
+      const { key } = await newCaller(another, { balance: '0' })
+      const { hint } = (await post(another, CHAT, ask('chat', MODEL, 'Hi'), { key })).body.error
+      expect(hint).toStartWith('The account has no credit left: top it up')
+      if (url === undefined) expect(hint).not.toMatch(/:\/\/|console|[()]|\{/)
+      else expect(hint).toContain(`(${url}/console/billing)`)
+      await another.stop()
+    })
+  }
+
   for (const { cause, send } of SECTION_7.filter(({ wanted }) => wanted.status !== 400 && wanted.status !== 500)) {
     test(`7: ${cause}: what to do about it is in error.hint, one sentence`, async () => {
       const { hint } = (await send('chat')).body.error

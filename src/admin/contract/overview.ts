@@ -4,7 +4,14 @@ import { count, dollars, time } from './common.ts'
 import { LatencyView } from './latency.ts'
 import { UsageView } from './usage.ts'
 
-const sums = z.strictObject({ cost: dollars, requests: count, errors: count })
+const sums = z.strictObject({
+  cost: dollars,
+  requests: count,
+  errors: count.describe('Failures on the way to an answer.'),
+  refused: count.describe(
+    'Turned away before they reached an upstream: no money, a cap, an unknown model, a faulty body.',
+  ),
+})
 
 export const AlertView = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('balance-empty'), account: z.string(), name: z.string(), balance: dollars }),

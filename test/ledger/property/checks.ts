@@ -92,7 +92,7 @@ export function checkAnswer(expected: string, answer: string, operation: Operati
 }
 
 const ANSWERS: Record<Operation['type'], PromiseName> = {
-  ...{ hold: 2, extend: 2, settle: 5, deposit: 1, renew: 4, recover: 4 },
+  ...{ hold: 2, extend: 2, settle: 5, refuse: 4, deposit: 1, renew: 4, recover: 4 },
   ...{ cap: 'answers', enable: 'answers', revoke: 'answers', key: 'answers', publish: 'answers' },
 }
 
@@ -134,7 +134,7 @@ function checkEntries({ newEntries }: Model, { entries }: Found): void {
   demand(!missing, promise, () => `there is no entry ${missing && modelEntryLine(missing)}`)
 }
 
-function checkUsage({ newUsage, records }: Model, { usage, totals }: Found): void {
+function checkUsage({ newUsage, recorded }: Model, { usage, totals }: Found): void {
   const expected = new Map(newUsage.map(row => [row.requestId, modelUsageLine(row)]))
   for (const row of usage) {
     const [due, there] = [expected.get(row.request_id), usageLine(row)]
@@ -143,7 +143,7 @@ function checkUsage({ newUsage, records }: Model, { usage, totals }: Found): voi
   }
   const [missing] = expected.values()
   demand(!missing, 4, () => `there is no record ${missing}`)
-  demand(totals.usage === BigInt(records), 4, () => `${totals.usage} records instead of ${records}`)
+  demand(totals.usage === BigInt(recorded.size), 4, () => `${totals.usage} records instead of ${recorded.size}`)
 }
 
 function checkHolds({ holds: expected }: Model, { holds }: Found): void {

@@ -14,7 +14,7 @@ export function chooseFault(random: Random, step: Step, isBehind: boolean): Faul
   const drawn = random.next()
   if (drawn < KILLS) return kill(random, step)
   if (drawn < KILLS + FAILURES) return fail(random, step, isBehind)
-  if (drawn < KILLS + FAILURES + LOST_ANSWERS && isSingle(step, ['hold', 'extend', 'settle', 'deposit'])) {
+  if (drawn < KILLS + FAILURES + LOST_ANSWERS && isSingle(step, ['hold', 'extend', 'settle', 'refuse', 'deposit'])) {
     return { type: 'fail', point: 'after the commit', skip: 0, writes: 1 }
   }
   return undefined

@@ -1,4 +1,4 @@
-import type { Closing, HoldRequest } from '../../../src/core/ledger.ts'
+import type { Closing, HoldRequest, Refusal } from '../../../src/core/ledger.ts'
 import { type Nanos, nanos } from '../../../src/core/money.ts'
 import type { Price, PriceVersion } from '../../../src/core/price.ts'
 import type { Usage } from '../../../src/core/usage.ts'
@@ -39,6 +39,7 @@ export class Generator {
   /** To be settled again; those of this step only later, for nobody settles what is not held yet. */
   private readonly closings: Closing[] = []
   private fresh: Closing[] = []
+  private readonly refusals: Refusal[] = []
   private readonly sources: string[] = []
 
   constructor(random: Random) {
@@ -105,6 +106,7 @@ export class Generator {
     const ifAny = (count: number, weight: number) => (count > 0 ? weight : 0)
     const kind = this.random.weighted({
       ...{ hold: size > HOLDS_MAX ? 5 : 32, call: 5, deposit: 7, depositAgain: ifAny(this.sources.length, 3) },
+      ...{ refuse: 4, refuseStray: ifAny(model.strays.size, 20), refuseAgain: ifAny(this.refusals.length, 1) },
       ...{ extend: ifAny(size, 10), settle: ifAny(size, 28), both: ifAny(size, 5) },
       ...{ extendAny: ifAny(this.requests.size, 2), settleAgain: ifAny(this.closings.length, 6) },
     })
@@ -117,6 +119,14 @@ export class Generator {
       }
       case 'hold':
         return [{ question: this.hold(model, now) }]
+      case 'refuse':
+        return [{ question: this.refuse(`r${++this.count}`, this.aKey(model), { model, now }) }]
+      case 'refuseStray': {
+        const requestId = this.random.pick([...model.strays])
+        return [{ question: this.refuse(requestId, model.holds.get(requestId)?.keyId ?? '', { model, now }) }]
+      }
+      case 'refuseAgain':
+        return [{ question: { type: 'refuse', refusal: this.random.pick(this.refusals) } }]
       case 'extend':
         return [{ question: this.extend(this.aHold(model), now) }]
       case 'extendAny':
@@ -178,6 +188,17 @@ export class Generator {
     }
     this.fresh.push(closing)
     return { type: 'settle', closing }
+  }
+
+  /** One that is refused never held anything, or was told so by mistake. */
+  private refuse(requestId: string, keyId: string, { model, now }: { model: Model; now: number }): Question {
+    const refusal: Refusal = {
+      ...{ requestId, accountId: model.keys.get(keyId)?.accountId ?? '', keyId, startedAt: now, durationMs: 0 },
+      ...{ model: this.random.pick([...MODELS, 'acme/unknown', '']), protocol: 'chat', stream: false },
+      ...{ status: this.random.pick(['insufficient_user_quota', 'model_not_found']), error: 'no' },
+    }
+    this.refusals.push(refusal)
+    return { type: 'refuse', refusal }
   }
 
   /** Nothing, less than was held, about as much, or more. */

@@ -72,7 +72,7 @@ export interface FoundUsage {
   readonly cache_write: bigint
   readonly output: bigint
   readonly reasoning: bigint
-  readonly price_id: bigint
+  readonly price_id: bigint | null
   readonly cost: bigint
   readonly held: bigint
 }

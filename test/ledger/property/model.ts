@@ -1,4 +1,4 @@
-import type { Closing, Deposit, Extension, HeldCall, HoldRequest } from '../../../src/core/ledger.ts'
+import type { Closing, Deposit, Extension, HeldCall, HoldRequest, Refusal } from '../../../src/core/ledger.ts'
 import type { NanosPerMillion } from '../../../src/core/money.ts'
 import type { Price, PriceVersion } from '../../../src/core/price.ts'
 import type { Usage } from '../../../src/core/usage.ts'
@@ -16,6 +16,7 @@ import {
   NO_KEY,
   type Operation,
   published,
+  RECORDED,
   RENEWED,
   REVOKED,
   released,
@@ -75,7 +76,8 @@ export interface ModelUsage {
   readonly keyId: string
   readonly status: string
   readonly usage: Usage
-  readonly priceId: number
+  /** Null for what was refused before it had a price. */
+  readonly priceId: number | null
   readonly cost: bigint
   readonly held: bigint
 }
@@ -105,8 +107,8 @@ export class Model {
   prices = new Map<string, readonly PriceVersion[]>()
   /** Holds that were written and reported as failed: the next recovery finds them. */
   strays = new Set<string>()
-  /** How many usage records there are. */
-  records = 0
+  /** Requests that have a usage record. */
+  recorded = new Set<string>()
   private deposits = new Map<string, ModelEntry>()
   /** What was added since the last copy. */
   readonly newEntries: ModelEntry[] = []
@@ -120,7 +122,7 @@ export class Model {
     copy.holds = new Map(this.holds)
     copy.prices = new Map(this.prices)
     copy.strays = new Set(this.strays)
-    copy.records = this.records
+    copy.recorded = new Set(this.recorded)
     copy.deposits = new Map(this.deposits)
     return copy
   }
@@ -156,6 +158,8 @@ export class Model {
         return this.extend(operation.extension, operation.at)
       case 'settle':
         return this.settle(operation.closing)
+      case 'refuse':
+        return this.turnAway(operation.refusal)
       case 'deposit':
         return this.deposit(operation.deposit)
       case 'renew':
@@ -267,6 +271,16 @@ export class Model {
     return 1
   }
 
+  /** A request that was not admitted, or was without hearing of it; none is recorded twice. */
+  private turnAway({ requestId, accountId, keyId, status }: Refusal): string {
+    if (this.recorded.has(requestId)) return RECORDED
+    const hold = this.release(requestId)
+    if (hold) this.excuse(keyId, accountId)
+    const nothing = { usage: NOTHING, priceId: null, cost: 0n }
+    this.record({ requestId, accountId, keyId, status, ...nothing, held: hold?.amount ?? 0n })
+    return RECORDED
+  }
+
   // ── entries ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
   private settle({ requestId, accountId, keyId, call, usage, price, status }: Closing): string {
@@ -316,7 +330,7 @@ export class Model {
   }
 
   private record(usage: ModelUsage): void {
-    this.records++
+    this.recorded.add(usage.requestId)
     this.newUsage.push(usage)
   }
 

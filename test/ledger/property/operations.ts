@@ -1,5 +1,5 @@
 import { GatewayError } from '../../../src/core/failure.ts'
-import type { Closing, Deposit, Extension, HoldRequest } from '../../../src/core/ledger.ts'
+import type { Closing, Deposit, Extension, HoldRequest, Refusal } from '../../../src/core/ledger.ts'
 import { type Nanos, nanos } from '../../../src/core/money.ts'
 import type { Price } from '../../../src/core/price.ts'
 import { DatabaseFailed } from './crashing-database.ts'
@@ -10,6 +10,7 @@ export type Operation =
   | { readonly type: 'hold'; readonly request: HoldRequest }
   | { readonly type: 'extend'; readonly extension: Extension; readonly at: number }
   | { readonly type: 'settle'; readonly closing: Closing }
+  | { readonly type: 'refuse'; readonly refusal: Refusal }
   | { readonly type: 'deposit'; readonly deposit: Deposit }
   | { readonly type: 'renew'; readonly at: number }
   | { readonly type: 'recover' }
@@ -45,6 +46,9 @@ export async function ask(question: Question, { ledger, directory, prices }: Lif
         const { cost, balance, keyRemaining } = await ledger.settle(question.closing)
         return settled(cost, balance, keyRemaining)
       }
+      case 'refuse':
+        await ledger.refuse(question.refusal)
+        return RECORDED
       case 'deposit': {
         const outcome = await ledger.deposit(question.deposit)
         return outcome.type === 'deposited' ? deposited(outcome.applied, outcome.entry) : outcome.type
@@ -92,6 +96,7 @@ export const TOO_LARGE = 'balance-too-large'
 export const KEY_UNUSABLE = 'credential-invalid'
 export const NO_KEY = 'no such key'
 export const RENEWED = 'renewed'
+export const RECORDED = 'recorded'
 export const REVOKED = 'revoked'
 export const CREATED = 'created'
 export const held = (amount: bigint | undefined): string => (amount === undefined ? 'no more' : `held ${amount}`)

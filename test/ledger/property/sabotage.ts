@@ -1,5 +1,13 @@
 import type { AccountState, KeyState } from '../../../src/core/book.ts'
-import type { Closing, Deposit, Lease, LedgerOperation, LedgerOutcome, LedgerStore } from '../../../src/core/ledger.ts'
+import type {
+  Closing,
+  Deposit,
+  Hold,
+  Lease,
+  LedgerOperation,
+  LedgerOutcome,
+  LedgerStore,
+} from '../../../src/core/ledger.ts'
 import { nanos } from '../../../src/core/money.ts'
 import type { PriceVersion } from '../../../src/core/price.ts'
 import { NO_USAGE, type Usage } from '../../../src/core/usage.ts'
@@ -201,6 +209,28 @@ export const SABOTAGES: Readonly<Record<string, Sabotage>> = {
           for (const { requestId } of closingsOf(batch)) db.run('DELETE FROM usage WHERE request_id = ?', requestId)
         },
       }),
+  },
+
+  'refuses-without-a-record': {
+    breaks: [8],
+    store: db => meddle(db, { after: () => db.run('DELETE FROM usage WHERE price_id IS NULL') }),
+  },
+
+  'keeps-the-hold-of-a-refused-request': {
+    breaks: [2, 4],
+    store: db =>
+      new (class extends SqliteLedger {
+        private isRefusing = false
+
+        override commit(batch: Batch): Promise<readonly LedgerOutcome[]> {
+          this.isRefusing = batch.every(({ type }) => type === 'refuse')
+          return super.commit(batch)
+        }
+
+        override hold(requestId: string): Hold | undefined {
+          return this.isRefusing ? undefined : super.hold(requestId)
+        }
+      })(db),
   },
 
   'does-not-recover': {

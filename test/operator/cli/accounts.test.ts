@@ -211,7 +211,7 @@ describe('duet accounts entries', () => {
     ])
     expect(out).toContain('a correction')
     const { body } = await server.admin('GET', `/api/accounts/${name}/entries`)
-    expect(await json('accounts', 'entries', name)).toEqual(body)
+    expect(await json('accounts', 'entries', name)).toEqual({ data: body.data, next: null })
     expect((await duet('accounts', 'entries', name, '--quiet', '--limit', '2')).out).toBe('3\n2\n')
   })
 

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { type Duet, startDuet } from '../../support/duet.ts'
+import { CHAT, post, user } from '../../support/http.ts'
 import { configForBoth, scriptUpstream, VENDOR_KEY, VENDOR_MODEL } from '../../support/upstream.ts'
 import { protocolOf, vendorAnswer, vendorError } from '../../support/vendor.ts'
 import { commandsFor, type Ran, readTable } from './run.ts'
@@ -30,7 +31,13 @@ describe('duet models', () => {
     const { code, out } = await duet('models')
     expect(code).toBe(0)
     const rows = new Map(readTable(out).map(row => [row.ID, row]))
-    expect(rows.get('acme/chat')).toMatchObject({ INPUT: '1.00', OUTPUT: '4.00', VERSION: '1', CHANNELS: 'acme-chat' })
+    expect(rows.get('acme/chat')).toMatchObject({
+      INPUT: '1.00',
+      OUTPUT: '4.00',
+      VERSION: '1',
+      ORIGIN: 'file',
+      CHANNELS: 'acme-chat',
+    })
     expect(rows.get('acme/free')).toMatchObject({ INPUT: 'no price', CHANNELS: 'none' })
   })
 
@@ -48,7 +55,7 @@ describe('duet channels list', () => {
     expect(code).toBe(0)
     expect(readTable(out)).toEqual([
       expect.objectContaining({ NAME: 'acme-chat', PROTOCOL: 'chat', 'BASE URL': upstream.base, MODELS: '2' }),
-      expect.objectContaining({ NAME: 'acme-messages', PROTOCOL: 'messages', GROUPS: 'default' }),
+      expect.objectContaining({ NAME: 'acme-messages', PROTOCOL: 'messages', GROUPS: 'default', ORIGIN: 'file' }),
     ])
     expect(out).not.toContain(VENDOR_KEY)
     expect(await json('channels', 'list')).toEqual((await server.admin('GET', '/api/channels')).body)
@@ -120,5 +127,26 @@ describe('duet channels test', () => {
 
   test('of a channel that is not there ends with 4', async () => {
     expect((await duet('channels', 'test', 'acme-nothing')).code).toBe(4)
+  })
+})
+
+describe('duet channels pause and resume', () => {
+  const stateOf = async (name: string) =>
+    readTable((await duet('channels', 'list')).out).find(({ NAME }) => NAME === name)?.STATE
+
+  test('keep calls from an upstream, and let them through again', async () => {
+    const paused = await duet('channels', 'pause', 'acme-chat')
+    expect([paused.code, paused.out]).toEqual([0, 'acme-chat is paused\n'])
+    expect(await stateOf('acme-chat')).toBe('paused')
+    const ask = { model: 'acme/chat', messages: user('Hello') }
+    expect((await post(server, CHAT, ask)).status).not.toBe(200)
+    const resumed = await duet('channels', 'resume', 'acme-chat')
+    expect([resumed.code, resumed.out]).toEqual([0, 'acme-chat is used again\n'])
+    expect(await stateOf('acme-chat')).not.toBe('paused')
+    expect((await post(server, CHAT, ask)).status).toBe(200)
+  })
+
+  test('end with 4 for an upstream that does not exist', async () => {
+    for (const command of ['pause', 'resume']) expect((await duet('channels', command, 'nowhere')).code).toBe(4)
   })
 })

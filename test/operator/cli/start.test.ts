@@ -55,10 +55,13 @@ describe('duet start', () => {
 
   test('with --json prints one line of it', async () => {
     const { text, stop } = await start(['start', '--port', '0', '--json'], '\n')
-    const { url, ...rest } = JSON.parse(text)
+    const { url, sign_in_link, ...rest } = JSON.parse(text)
+    expect(sign_in_link).toMatch(/\/console\/welcome#[\w-]{43}$/)
+    expect(sign_in_link).toStartWith(`${url}/`)
     expect(rest).toEqual({
       base_url: `${url}/v1`,
       key: expect.stringMatching(/^sk-duet-/),
+      console_url: `${url}/console`,
       admin_token_file: 'data/admin-token',
       sandbox: true,
       notes: [],

@@ -171,7 +171,7 @@ function begin(random: Random, way: Way): Begun {
     isComplete: stream.isComplete || stream.done,
     rest: () => ({
       shortened: stream.shorten() + stream.close({ usage: NO_USAGE, cost: COST }),
-      broken: PROTOCOLS[way.client].errorFrames(failure, 'req'),
+      broken: PROTOCOLS[way.client].errorFrames(failure, { requestId: 'req' }),
     }),
     faults: written => faultsIn(way.client, written, view.includeUsage),
   }
