@@ -50,8 +50,16 @@ export function ratio(part: string, whole: string): number {
   return y === 0n ? 0 : Number((x * 1_000_000n) / y) / 1_000_000
 }
 
-/** What somebody typed into a field for money, as the API wants it; undefined if it is no amount. */
+const PLAIN = /^(?=\.?\d)\d{0,12}(\.\d{0,9})?$/
+/** Commas are surely thousands only if there are two of them or a dot follows: half the world reads `1,234` as 1.234. */
+const GROUPED = /^[1-9]\d{0,2}(,\d{3}\.\d{1,9}|(,\d{3}){2,3}(\.\d{1,9})?)$/
+
+/** What somebody typed into a field for money, as the API wants it; undefined if it is no amount, or may be two. */
 export function readAmount(typed: string): string | undefined {
-  const text = typed.trim().replace(/^\$/, '').replaceAll(',', '').trim()
-  return /^(?=\.?\d)\d{0,12}(\.\d{0,9})?$/.test(text) ? text.replace(/^\./, '0.').replace(/\.$/, '') : undefined
+  const text = typed.trim().replace(/^\$/, '').trim()
+  if (GROUPED.test(text)) return text.replaceAll(',', '')
+  return PLAIN.test(text) ? text.replace(/^\./, '0.').replace(/\.$/, '') : undefined
 }
+
+/** Whether it is a comma that keeps it from being read. The wide one is what Chinese keyboards write. */
+export const hasUnclearComma = (typed: string): boolean => /[,，]/.test(typed) && readAmount(typed) === undefined

@@ -13,10 +13,12 @@ type Name = Exclude<keyof EventViews, 'ping'>
 type Handler<N extends Name> = (event: EventViews[N]) => void
 
 const NAMES: readonly Name[] = ['hello', 'usage', 'catalog']
-const RETRY_MS_MIN = 1_000
-const RETRY_MS_MAX = 30_000
+const RETRY_MS_MIN = 250
+const RETRY_MS_MAX = 10_000
+/** A stream that was open for so long ended by itself, and the next may be opened at once. */
+const STEADY_MS_MIN = 5_000
 /** The server ends a stream now and then; one that is back so soon was never lost. */
-const LOST_AFTER_MS = 8_000
+const LOST_AFTER_MS = 1_500
 /** Browsers allow few connections to one server: tabs in the background give theirs up. */
 const HIDDEN_MS_MAX = 10_000
 
@@ -27,7 +29,9 @@ let retry: ReturnType<typeof setTimeout> | undefined
 let losing: ReturnType<typeof setTimeout> | undefined
 let hiding: ReturnType<typeof setTimeout> | undefined
 let waitMs = RETRY_MS_MIN
+let openedAt = 0
 let isWanted = false
+let isAway = false
 let hasGreeted = false
 
 /** `hello` comes when the stream is back after a break: what was shown may be old. */
@@ -65,23 +69,29 @@ function open(): void {
   source = new EventSource('/api/events')
   for (const name of NAMES) source.addEventListener(name, event => deliver(name, event.data))
   source.addEventListener('open', () => {
-    waitMs = RETRY_MS_MIN
+    openedAt = Date.now()
     clearTimeout(losing)
     losing = undefined
     connection.value = 'live'
   })
   source.addEventListener('error', () => {
+    source?.close()
+    source = undefined
     losing ??= setTimeout(() => {
       connection.value = 'lost'
     }, LOST_AFTER_MS)
-    // A stream that broke is opened again by the browser; one that was refused is ours to try again.
-    if (source?.readyState !== EventSource.CLOSED) return
-    source = undefined
-    // The reason is not told here; a session that has ended is told to whoever asks.
-    api.get('/session').catch(() => undefined)
-    retry = setTimeout(open, waitMs)
-    waitMs = Math.min(waitMs * 2, RETRY_MS_MAX)
+    if (Date.now() - openedAt > STEADY_MS_MIN) waitMs = RETRY_MS_MIN
+    resume()
   })
+}
+
+/** Why a stream ended is not told; a session that has ended is told to whoever asks, and they are led to the sign-in. */
+async function resume(): Promise<void> {
+  await api.get('/session').catch(() => undefined)
+  if (!isWanted || isAway) return
+  clearTimeout(retry)
+  retry = setTimeout(open, waitMs)
+  waitMs = Math.min(waitMs * 2, RETRY_MS_MAX)
 }
 
 function close(): void {
@@ -94,8 +104,14 @@ function close(): void {
 
 function followVisibility(): void {
   clearTimeout(hiding)
-  if (document.hidden) hiding = setTimeout(close, HIDDEN_MS_MAX)
+  isAway = false
+  if (document.hidden) hiding = setTimeout(rest, HIDDEN_MS_MAX)
   else open()
+}
+
+function rest(): void {
+  isAway = true
+  close()
 }
 
 function deliver<N extends Name>(name: N, text: string): void {

@@ -28,24 +28,38 @@ function cached<T extends Intl.NumberFormat | Intl.DateTimeFormat | Intl.Relativ
   return made
 }
 
-function currency(decimals: number): Intl.NumberFormat {
+function currency(decimals: number, decimalsMin = DECIMALS_MIN): Intl.NumberFormat {
   return cached(
-    `money ${decimals}`,
+    `money ${decimals} ${decimalsMin}`,
     locale =>
       new Intl.NumberFormat(locale, {
         style: 'currency',
         currency: 'USD',
         currencyDisplay: 'narrowSymbol',
-        minimumFractionDigits: DECIMALS_MIN,
+        minimumFractionDigits: decimalsMin,
         maximumFractionDigits: decimals,
       }),
   )
 }
 
-/** Short: `$12.50`, `$9.9988`, `$0.00001235`. The string goes to `Intl` as it is, so nothing is lost on the way. */
-export function money(amount: string): string {
-  const leadingZeros = /^-?0*\.(0*)/.exec(amount)?.[1]?.length ?? 0
-  return currency(Math.min(leadingZeros + SIGNIFICANT_DECIMALS, DECIMALS_MAX)).format(amount as `${number}`)
+const leadingZeros = (amount: string): number => /^-?0*\.(0*)/.exec(amount)?.[1]?.length ?? 0
+
+/**
+ * Short: `$12.50`, `$9.9988`, `$0.00001235`. The string goes to `Intl` as it is, so nothing is lost on the way. With
+ * `decimals`, exactly so many.
+ */
+export function money(amount: string, decimals?: number): string {
+  const most = decimals ?? Math.min(leadingZeros(amount) + SIGNIFICANT_DECIMALS, DECIMALS_MAX)
+  return currency(most, decimals).format(amount as `${number}`)
+}
+
+const DECIMALS_TOGETHER = [2, 4, 6]
+const DECIMALS_STORED = 9
+
+/** As many decimals for all amounts that stand together as the smallest of them needs to show two digits. */
+export function decimalsFor(amounts: readonly string[]): number {
+  const needed = amounts.map(amount => (Number(amount) === 0 ? 0 : leadingZeros(amount) + DECIMALS_MIN))
+  return DECIMALS_TOGETHER.find(decimals => needed.every(own => own <= decimals)) ?? DECIMALS_STORED
 }
 
 /** Every digit, for titles and receipts. */
@@ -154,18 +168,17 @@ export const now = signal(Date.now(), {
 const UNITS: readonly (readonly [Intl.RelativeTimeFormatUnit, number])[] = [
   ['year', 365 * DAY],
   ['month', 30 * DAY],
-  ['week', 7 * DAY],
   ['day', DAY],
   ['hour', HOUR],
   ['minute', MINUTE],
 ]
 
-/** `2 minutes ago`, `in 3 days`, `now`. */
+/** `2 minutes ago`, `in 3 days`, `now`. To the nearest, so that what lasts seven days is not over "in 6 days" at once. */
 export function relative(iso: string): string {
   const format = cached('relative', locale => new Intl.RelativeTimeFormat(locale, { numeric: 'auto' }))
   const distance = Date.parse(iso) - Math.max(now.value, Date.now())
   for (const [unit, length] of UNITS) {
-    if (Math.abs(distance) >= length) return format.format(Math.trunc(distance / length), unit)
+    if (Math.abs(distance) >= length) return format.format(Math.round(distance / length), unit)
   }
   return format.format(0, 'second')
 }

@@ -4,7 +4,7 @@ import { ConfirmHost } from '../kit/confirm.tsx'
 import { Icon } from '../kit/icon.tsx'
 import { Menu } from '../kit/menu.tsx'
 import { Keys, Money } from '../kit/value.tsx'
-import { isNegative, isZero } from './decimal.ts'
+import { balanceHint, balanceState } from './balance.ts'
 import { connection } from './events.ts'
 import { MOD, useShortcuts } from './keys.ts'
 import { t } from './language.ts'
@@ -144,14 +144,14 @@ function SearchButton() {
 function Balance() {
   const own = account.value
   if (!own) return null
-  const isEmpty = isZero(own.balance) || isNegative(own.balance)
+  const hint = balanceHint(balanceState(own))
   return (
-    <a class={isEmpty ? 'balance empty-balance' : 'balance'} href={href('/billing')}>
+    <a class={hint ? 'balance empty-balance' : 'balance'} href={href('/billing')}>
       <span class="balance-label">{t().layout.balance}</span>
       <span class="balance-amount">
         <Money amount={own.balance} />
       </span>
-      {isEmpty && <span class="balance-hint">{t().layout.balanceEmpty}</span>}
+      {hint && <span class="balance-hint">{hint}</span>}
     </a>
   )
 }
@@ -187,8 +187,19 @@ function Connection() {
   )
 }
 
+/** The dot tells it at once; words are for a break that lasts. */
+const NOTE_AFTER_MS = 6_000
+
 function ConnectionNote() {
-  if (connection.value !== 'lost') return null
+  const isLong = useSignal(false)
+  const isLost = connection.value === 'lost'
+  useEffect(() => {
+    isLong.value = false
+    if (!isLost) return
+    const timer = setTimeout(() => (isLong.value = true), NOTE_AFTER_MS)
+    return () => clearTimeout(timer)
+  }, [isLost])
+  if (!isLost || !isLong.value) return null
   return (
     <p class="connection-note" role="status">
       {t().connection.lostText}

@@ -3,25 +3,34 @@ import { Component, type ComponentChildren, type ComponentType, createElement } 
 import { useEffect } from 'preact/hooks'
 import { Button, LinkButton } from '../kit/button.tsx'
 import { Empty } from '../kit/empty.tsx'
+import { ErrorNote } from '../kit/load.tsx'
 import { PageHeader } from '../kit/page.tsx'
 import { SkeletonRows } from '../kit/skeleton.tsx'
+import { ApiError, api } from './api.ts'
+import { useEvent } from './events.ts'
 import { loadTexts, t } from './language.ts'
 import { href, place } from './router.ts'
 import { type PageProps, ROUTES, type Route } from './routes.ts'
 import { isAdmin } from './session.ts'
 
-const loaded = signal<ReadonlyMap<Route, ComponentType<PageProps> | 'failed'>>(new Map())
+type Loaded = ComponentType<PageProps> | 'failed' | 'unreachable'
+
+const loaded = signal<ReadonlyMap<Route, Loaded>>(new Map())
 
 /** Pages are fetched once; calling it early makes a later visit quick. */
 export async function loadPage(route: Route): Promise<void> {
   const known = loaded.peek().get(route)
-  if (known !== undefined && known !== 'failed') return
-  const page = await Promise.all([route.load(), loadTexts(route.texts)]).then(
-    ([{ Page }]) => Page,
-    () => 'failed' as const,
-  )
+  if (typeof known === 'function') return
+  const page = await Promise.all([route.load(), loadTexts(route.texts)]).then(([{ Page }]) => Page, whyFailed)
   loaded.value = new Map([...loaded.peek(), [route, page]])
 }
+
+/** A browser does not say why it could not load a file. */
+const whyFailed = (): Promise<'failed' | 'unreachable'> =>
+  api.get('/session').then(
+    () => 'failed',
+    error => (error instanceof ApiError && error.code === 'unreachable' ? 'unreachable' : 'failed'),
+  )
 
 export function currentRoute(): Route | undefined {
   const { page, rest } = place.value
@@ -39,6 +48,7 @@ export function Outlet() {
   if (!route || (route.isForAdmins && !isAdmin.value)) return <NotFound />
   if (page === undefined) return <SkeletonRows />
   if (page === 'failed') return <LoadFailed />
+  if (page === 'unreachable') return <Unreachable route={route} />
   return (
     <Boundary key={place.value.page}>{createElement(page, { key: place.value.page, rest: place.value.rest })}</Boundary>
   )
@@ -71,6 +81,14 @@ class Boundary extends Component<{ readonly children: ComponentChildren }, { rea
     return this.state.isBroken ? <LoadFailed /> : this.props.children
   }
 }
+
+/** Tries again by itself once the server is back. */
+function Unreachable({ route }: { readonly route: Route }) {
+  useEvent('hello', () => loadPage(route))
+  return <ErrorNote error={NO_ANSWER} onRetry={() => loadPage(route)} />
+}
+
+const NO_ANSWER = new ApiError({ status: 0, code: 'unreachable', message: 'unreachable' })
 
 /** A console that was updated under us has other files now. */
 function LoadFailed() {

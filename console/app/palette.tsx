@@ -9,6 +9,7 @@ import { useResource } from './resource.ts'
 import { go } from './router.ts'
 import { ROUTES } from './routes.ts'
 import { isAdmin, signOut } from './session.ts'
+import { chooseTheme, THEMES } from './theme.ts'
 
 interface Entry {
   readonly id: string
@@ -20,7 +21,8 @@ interface Entry {
 
 /** Ids of requests are letters only, and long; nothing else that has a name looks like that. */
 const REQUEST_ID = /^[a-z]{20,}$/
-const SHOWN_MAX = 12
+/** Every page and action, where nothing is typed. */
+const SHOWN_MAX = 24
 
 /** Jumps to whatever is named. Opened by ⌘K or Ctrl-K from anywhere. */
 export function Palette() {
@@ -36,6 +38,9 @@ export function Palette() {
     dialog.current?.showModal()
     return () => dialog.current?.close()
   }, [])
+  useLayoutEffect(() => {
+    dialog.current?.querySelector('[aria-selected=true]')?.scrollIntoView({ block: 'nearest' })
+  }, [at])
   const close = () => {
     isPaletteOpen.value = false
   }
@@ -128,13 +133,26 @@ function useFound(typed: string): readonly Entry[] {
       ? []
       : [{ id: `page ${name}`, icon: nav.icon, label: t().nav[nav.text], hint: texts.page, run: () => go(`/${name}`) }],
   )
-  const topUp: Entry = isAdmin.value
-    ? { id: 'top up', icon: 'plus', label: texts.topUp, hint: texts.action, run: () => go('/billing?topup=true') }
-    : { id: 'redeem', icon: 'gift', label: texts.redeem, hint: texts.action, run: () => go('/billing?redeem=true') }
-  const actions: readonly Entry[] = [
-    { id: 'create key', icon: 'plus', label: texts.createKey, hint: texts.action, run: () => go('/keys/new') },
-    topUp,
-    { id: 'sign out', icon: 'signOut', label: t().layout.signOut, hint: texts.action, run: signOut },
+  const action = (id: string, icon: IconName, label: string, run: () => void): Entry => ({
+    ...{ id, icon, label, run },
+    hint: texts.action,
+  })
+  const steps: readonly Entry[] = [
+    action('create key', 'plus', texts.createKey, () => go('/keys/new')),
+    ...(isAdmin.value
+      ? [
+          action('top up', 'plus', texts.topUp, () => go('/billing?topup=true')),
+          action('add channel', 'plus', texts.addChannel, () => go('/channels/new')),
+          action('invite', 'plus', texts.invite, () => go('/people?invite=true')),
+        ]
+      : []),
+    action('redeem', 'gift', texts.redeem, () => go('/billing?redeem=true')),
+  ]
+  const choices: readonly Entry[] = [
+    ...THEMES.map(name =>
+      action(`theme ${name}`, name === 'dark' ? 'moon' : 'sun', texts.themes[name], () => chooseTheme(name)),
+    ),
+    action('sign out', 'signOut', t().layout.signOut, signOut),
   ]
   const things: readonly Entry[] =
     words.length === 0
@@ -159,8 +177,5 @@ function useFound(typed: string): readonly Entry[] {
             }),
           ),
         ]
-  return [...request, ...[...actions.slice(0, 2), ...pages, ...things, ...actions.slice(2)].filter(matches)].slice(
-    0,
-    SHOWN_MAX,
-  )
+  return [...request, ...[...steps, ...pages, ...things, ...choices].filter(matches)].slice(0, SHOWN_MAX)
 }

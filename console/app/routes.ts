@@ -71,7 +71,7 @@ export const ROUTES: Readonly<Record<string, Route>> = {
     texts: ['people'],
     restMax: 0,
     isForAdmins: true,
-    nav: { text: 'people', icon: 'people' },
+    nav: { text: 'people', icon: 'people', key: 'u' },
   },
   settings: {
     load: () => import('../pages/settings/page.tsx'),

@@ -13,17 +13,20 @@ interface Toast {
   readonly action?: { readonly label: string; readonly run: () => void }
 }
 
-const SHOWN_MS = 5_000
-const SHOWN_MAX = 3
+const SHOWN_MS = 4_000
+/** A fault takes longer to read, and a button longer to reach. */
+const SHOWN_LONG_MS = 8_000
 
-const toasts = signal<readonly Toast[]>([])
+/** One at a time: the newest says what was just done. */
+const shown = signal<Toast | null>(null)
 let last = 0
 
 /** `toast(t().keys.revoked)`; with an action: `toast(text, { action: { label, run } })`. */
 export function toast(text: string, options: Partial<Pick<Toast, 'tone' | 'action'>> = {}): void {
   const id = ++last
-  toasts.value = [...toasts.value, { id, text, tone: 'good' as const, ...options }].slice(-SHOWN_MAX)
-  setTimeout(() => dismiss(id), SHOWN_MS)
+  const next: Toast = { id, text, tone: 'good', ...options }
+  shown.value = next
+  setTimeout(() => dismiss(id), next.action || next.tone === 'bad' ? SHOWN_LONG_MS : SHOWN_MS)
 }
 
 /** For work without a form: `await run.catch(toastError)`. */
@@ -32,40 +35,44 @@ export function toastError(error: unknown): void {
 }
 
 function dismiss(id: number): void {
-  toasts.value = toasts.value.filter(toast => toast.id !== id)
+  if (shown.value?.id === id) shown.value = null
 }
 
 export function ToastHost() {
   const host = useRef<HTMLDivElement>(null)
-  const count = toasts.value.length
+  const current = shown.value
   // As a popover it is above dialogs, which are above everything else.
   useEffect(() => {
     const element = host.current
     if (!element) return
     if (element.matches(':popover-open')) element.hidePopover()
-    if (count > 0) element.showPopover()
-  }, [count])
+    if (current) element.showPopover()
+  }, [current])
   return (
     <div ref={host} class="toasts" popover="manual" role="status" aria-live="polite">
-      {toasts.value.map(({ id, text, tone, action }) => (
-        <div key={id} class={`toast ${tone}`}>
-          <Icon name={tone === 'good' ? 'check' : 'warning'} />
-          <span>{text}</span>
-          {action && (
-            <button
-              type="button"
-              class="button quiet small"
-              onClick={() => {
-                dismiss(id)
-                action.run()
-              }}
-            >
-              {action.label}
-            </button>
-          )}
-          <IconButton icon="close" label={t().common.close} onClick={() => dismiss(id)} />
-        </div>
-      ))}
+      {current && <ToastView key={current.id} toast={current} />}
+    </div>
+  )
+}
+
+function ToastView({ toast: { id, text, tone, action } }: { readonly toast: Toast }) {
+  return (
+    <div class={`toast ${tone}`}>
+      <Icon name={tone === 'good' ? 'check' : 'warning'} />
+      <span>{text}</span>
+      {action && (
+        <button
+          type="button"
+          class="button quiet small"
+          onClick={() => {
+            dismiss(id)
+            action.run()
+          }}
+        >
+          {action.label}
+        </button>
+      )}
+      <IconButton icon="close" label={t().common.close} onClick={() => dismiss(id)} />
     </div>
   )
 }

@@ -1,6 +1,7 @@
 import type { Signal } from '@preact/signals'
 import type { ComponentChildren, InputHTMLAttributes } from 'preact'
 import { useId } from 'preact/hooks'
+import { hasUnclearComma } from '../app/decimal.ts'
 import { t } from '../app/language.ts'
 import { IconButton } from './button.tsx'
 
@@ -108,7 +109,8 @@ export function TextField({
 
 /** An amount in dollars, as text: `readAmount` of decimal.ts makes an exact amount of it. */
 export function MoneyField(props: Omit<TextFieldProps, 'type' | 'prefix'>) {
-  return <TextField inputMode="decimal" autoComplete="off" placeholder="0.00" {...props} prefix="$" />
+  const error = hasUnclearComma(props.value.value) ? t().common.decimalDot : props.error
+  return <TextField inputMode="decimal" autoComplete="off" placeholder="0.00" {...props} error={error} prefix="$" />
 }
 
 interface PasswordFieldProps extends Described {

@@ -24,7 +24,7 @@ export function useSubmit(work: () => Promise<unknown>): Submission {
   return {
     isBusy: isBusy.value,
     error: error.value,
-    errorOf: param => refused.value[param] ?? (error.value?.param === param ? error.value.message : undefined),
+    errorOf: param => refused.value[param] ?? (error.value?.param === param ? problemOf(error.value) : undefined),
     refuse(param, message) {
       refused.value = { ...refused.value, [param]: message }
     },
@@ -47,6 +47,10 @@ export function useSubmit(work: () => Promise<unknown>): Submission {
     },
   }
 }
+
+/** The server names the field before the problem; beside the field, that is said already. */
+const problemOf = ({ message, param }: ApiError): string =>
+  message.startsWith(`${param}: `) ? message.slice(`${param}: `.length) : message
 
 interface FormProps {
   readonly submission: Submission
@@ -86,10 +90,14 @@ export function errorText(error: ApiError): string {
     case 'unreadable':
       return texts.unreadable(error.status)
     case 'too_many_attempts':
-      return texts.tooManyAttempts(error.retryAfterSeconds)
+      return texts.tooManyAttempts(minutesOf(error.retryAfterSeconds))
     case 'cross_site':
       return texts.crossSite
     default:
       return error.message
   }
 }
+
+/** Rounded up: who comes too early has to wait again. */
+const minutesOf = (seconds: number | undefined): number | undefined =>
+  seconds === undefined ? undefined : Math.max(1, Math.ceil(seconds / 60))

@@ -1,6 +1,8 @@
+import type { ComponentChildren } from 'preact'
 import { href, pathTo } from '../app/address.ts'
+import { type BalanceState, balanceState } from '../app/balance.ts'
 import { t } from '../app/language.ts'
-import { isAdmin } from '../app/session.ts'
+import { isAdmin, account as ownAccount } from '../app/session.ts'
 import { LinkButton } from './button.tsx'
 import { Note } from './note.tsx'
 
@@ -26,19 +28,26 @@ interface RefusalHelpProps {
   readonly account?: string
   /** Of the key or the account, where several are spoken of. */
   readonly name?: string
+  /** Instead of "used up" and "reached", where something is left, but too little. */
+  readonly title?: string
+  /** What can be said with numbers, before what helps. */
+  readonly children?: ComponentChildren
+  /** Instead of the link to the step that helps, where the page must not be left. */
+  readonly action?: ComponentChildren
+  /** How the account stands; our own is known without it. */
+  readonly balance?: BalanceState
 }
 
 /** Says which of the two it is, what does not help, and offers what does. */
-export function RefusalHelp({ refusal, keyId, account, name }: RefusalHelpProps) {
+export function RefusalHelp(props: RefusalHelpProps) {
+  const { refusal, keyId, account, name, title, children, action, balance = stateOf(account) } = props
   const texts = t().refusal
-  const titled = (title: string) => (name === undefined ? title : `${name} · ${title}`)
+  const titled = (usual: string) => (name === undefined ? (title ?? usual) : `${name} · ${title ?? usual}`)
   if (refusal === 'cap') {
-    const action = keyId && (
-      <LinkButton href={href(pathTo('keys', keyId), { raise: true })}>{texts.raiseCap}</LinkButton>
-    )
+    const raise = keyId && <LinkButton href={href(pathTo('keys', keyId), { raise: true })}>{texts.raiseCap}</LinkButton>
     return (
-      <Note tone="warn" title={titled(texts.capTitle)} action={action}>
-        {texts.capText}
+      <Note tone="warn" title={titled(texts.capTitle)} action={action ?? raise}>
+        {children} {texts.capText}
         <RefusalCode refusal="cap" />
       </Note>
     )
@@ -48,19 +57,32 @@ export function RefusalHelp({ refusal, keyId, account, name }: RefusalHelpProps)
   return (
     <Note
       tone="warn"
-      title={titled(texts.balanceTitle)}
+      title={titled(titleOf(balance))}
       action={
-        isAdmin.value ? (
+        action ??
+        (isAdmin.value ? (
           <LinkButton href={topUp}>{texts.topUp}</LinkButton>
         ) : (
           <LinkButton href={redeem}>{texts.redeem}</LinkButton>
-        )
+        ))
       }
     >
-      {isAdmin.value ? texts.balanceText : texts.balanceTextMember}
+      {children ?? (balance === 'low' && texts.lowText)} {isAdmin.value ? texts.balanceText : texts.balanceTextMember}
       <RefusalCode refusal="balance" />
     </Note>
   )
+}
+
+function stateOf(account: string | undefined): BalanceState {
+  const own = ownAccount.value
+  return own && (account === undefined || account === own.id) ? balanceState(own) : 'enough'
+}
+
+/** A balance that is enough for other calls was too little for the one that is spoken of. */
+function titleOf(balance: BalanceState): string {
+  const { noneTitle, balanceTitle, lowTitle } = t().refusal
+  if (balance === 'none') return noneTitle
+  return balance === 'empty' ? balanceTitle : lowTitle
 }
 
 function RefusalCode({ refusal }: { readonly refusal: MoneyRefusal }) {

@@ -106,6 +106,7 @@ function Row<T>({ row, columns, keyOf, hrefOf, currentKey, isFaint }: TableProps
           key={column.id}
           role="cell"
           class={classOf(column)}
+          data-column={column.id}
           data-label={column.isActions ? undefined : column.title}
         >
           {index === 0 && link ? (
@@ -135,6 +136,7 @@ function Heading<T>({ column, sorting, sort }: HeadingProps<T>) {
       role="columnheader"
       scope="col"
       class={classOf(column)}
+      data-column={column.id}
       aria-sort={column.compare && direction !== 'none' ? direction : undefined}
     >
       {column.isActions ? (

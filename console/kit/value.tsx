@@ -1,12 +1,19 @@
 import { isNegative } from '../app/decimal.ts'
 import { dateTime, exactMoney, money, relative } from '../app/format.ts'
 
+interface MoneyProps {
+  readonly amount: string
+  readonly isSigned?: boolean
+  /** The same for all that stand together: `decimalsFor`. */
+  readonly decimals?: number | undefined
+}
+
 /** An exact amount, short; all its digits for those who point at it. */
-export function Money({ amount, isSigned = false }: { readonly amount: string; readonly isSigned?: boolean }) {
+export function Money({ amount, isSigned = false, decimals }: MoneyProps) {
   const sign = isSigned && !isNegative(amount) ? '+' : ''
   return (
     <data class="money" value={amount} title={exactMoney(amount)}>
-      {sign + money(amount)}
+      {sign + money(amount, decimals)}
     </data>
   )
 }

@@ -87,5 +87,5 @@ export function concealer(model: Model, channel: Channel): (failure: Failure) =>
 export function reasonOf(cause: unknown): string {
   if (!(cause instanceof Error)) return ''
   const code = 'code' in cause && typeof cause.code === 'string' ? cause.code : cause.name
-  return ` (${code}: ${cause.message})`
+  return cause.message.startsWith(code) ? ` (${cause.message})` : ` (${code}: ${cause.message})`
 }

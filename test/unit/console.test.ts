@@ -1,7 +1,16 @@
 import { expect, test } from 'bun:test'
 import { join } from 'node:path'
 import { href, pathOf, pathTo, placeOf, searchOf } from '../../console/app/address.ts'
-import { add, compare, hasUnclearComma, isNegative, isZero, ratio, readAmount, subtract } from '../../console/app/decimal.ts'
+import {
+  add,
+  compare,
+  hasUnclearComma,
+  isNegative,
+  isZero,
+  ratio,
+  readAmount,
+  subtract,
+} from '../../console/app/decimal.ts'
 
 const CONSOLE = join(import.meta.dir, '../../console')
 
@@ -72,7 +81,19 @@ test('typed amounts are read exactly or not at all', () => {
 })
 
 test('a comma that may stand for decimals is no amount, and is found to be the reason', () => {
-  const unclear = ['1,5', '0,25', '1,50', '1,234', '$1,234', '12,34.5', '1,2345.6', '0,123.4', '1.234,50', '1,234.', '1，5']
+  const unclear = [
+    '1,5',
+    '0,25',
+    '1,50',
+    '1,234',
+    '$1,234',
+    '12,34.5',
+    '1,2345.6',
+    '0,123.4',
+    '1.234,50',
+    '1,234.',
+    '1，5',
+  ]
   for (const text of unclear) {
     expect([text, readAmount(text)]).toEqual([text, undefined])
     expect(hasUnclearComma(text)).toBe(true)
@@ -96,6 +117,27 @@ test('short money keeps at least two decimals and four that matter', async () =>
   }
   for (const [amount, text] of Object.entries(short)) expect(format.money(amount)).toBe(text)
   expect(format.exactMoney('0.000012345')).toBe('$0.000012345')
+})
+
+test('amounts that stand together have the same decimals, enough for the smallest', async () => {
+  const { decimalsFor }: { decimalsFor(amounts: readonly string[]): number } = await import(
+    join(CONSOLE, 'app/format.ts')
+  )
+  expect(decimalsFor([])).toBe(2)
+  expect(decimalsFor(['20.9945', '1.5', '0.00'])).toBe(2)
+  expect(decimalsFor(['20.9945', '0.06659'])).toBe(4)
+  expect(decimalsFor(['50.00', '0.000027'])).toBe(6)
+  expect(decimalsFor(['50.00', '-0.0000027'])).toBe(9)
+})
+
+test('a distance in time is told to the nearest unit', async () => {
+  const { relative }: { relative(iso: string): string } = await import(join(CONSOLE, 'app/format.ts'))
+  const [second, hour, day] = [1_000, 3_600_000, 86_400_000]
+  const told = (ms: number) => relative(new Date(Date.now() + ms).toISOString())
+  expect(told(7 * day - second)).toBe('in 7 days')
+  expect(told(30 * day - second)).toBe('in 30 days')
+  expect(told(-1.75 * hour)).toBe('2 hours ago')
+  expect(told(-10 * second)).toBe('now')
 })
 
 // ── texts and tokens ────────────────────────────────────────────────────────────────────────────────────────────────

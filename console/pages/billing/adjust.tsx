@@ -2,11 +2,11 @@ import { useSignal } from '@preact/signals'
 import { useState } from 'preact/hooks'
 import type { DepositView } from '../../../src/admin/contract.ts'
 import { api } from '../../app/api.ts'
-import { add, readAmount } from '../../app/decimal.ts'
+import { add, isNegative, readAmount } from '../../app/decimal.ts'
 import { exactMoney } from '../../app/format.ts'
 import { t } from '../../app/language.ts'
 import { pathTo } from '../../app/router.ts'
-import { Button, Dialog, Form, MoneyField, Segments, TextField, useSubmit } from '../../kit/index.ts'
+import { Button, Dialog, Form, MoneyField, Note, Segments, TextField, useSubmit } from '../../kit/index.ts'
 import { type DepositDialogProps, positiveAmount, tell } from './deposit.ts'
 import { newSource } from './source.ts'
 
@@ -66,9 +66,10 @@ export function AdjustDialog({ account, onDone, onClose }: DepositDialogProps) {
           hint={texts.balanceAfter(exactMoney(after))}
           autofocus
         />
+        {isNegative(after) && <Note tone="warn">{texts.belowZero}</Note>}
         <TextField
           label={texts.reason}
-          hint={texts.noteHint}
+          hint={texts.reasonHint}
           value={reason}
           error={form.errorOf('note')}
           maxLength={REASON_CHARACTERS_MAX}

@@ -11,6 +11,8 @@ import { Badge, type Column, Empty, LinkButton, Load, Money, Pager, Table, type 
 import { Limits } from './limits.tsx'
 
 const REFRESH_MS_MIN = 3_000
+/** As money is written everywhere. */
+const DECIMALS_MIN = 2
 
 export interface Entries {
   readonly pages: Pages<EntryView, EntryList>
@@ -60,7 +62,7 @@ export function Ledger({ account, entries }: LedgerProps) {
           <Table
             caption={texts.ledger}
             rows={data}
-            columns={columns()}
+            columns={columns(data)}
             keyOf={entry => entry.id}
             hrefOf={entry => (entry.kind === 'charge' ? href(pathTo('requests', entry.source)) : '')}
             empty={<Empty icon="billing" title={texts.noEntries} text={texts.noEntriesText} />}
@@ -72,15 +74,45 @@ export function Ledger({ account, entries }: LedgerProps) {
   )
 }
 
-function columns(): readonly Column<EntryView>[] {
+function columns(entries: readonly EntryView[]): readonly Column<EntryView>[] {
   const texts = t().billing
+  const decimals = Math.max(...entries.flatMap(({ amount, balance }) => [decimalsOf(amount), decimalsOf(balance)]))
   return [
     { id: 'time', title: texts.time, cell: entry => <When at={entry.at} /> },
     { id: 'kind', title: texts.kind, cell: entry => <Kind entry={entry} /> },
     { id: 'details', title: texts.details, cell: entry => <Details entry={entry} /> },
-    { id: 'amount', title: texts.change, isNumeric: true, cell: entry => <Money amount={entry.amount} isSigned /> },
-    { id: 'balance', title: texts.after, isNumeric: true, cell: entry => <Money amount={entry.balance} /> },
+    {
+      id: 'amount',
+      title: texts.change,
+      isNumeric: true,
+      cell: entry => <Exact amount={entry.amount} decimals={decimals} isSigned />,
+    },
+    {
+      id: 'balance',
+      title: texts.after,
+      isNumeric: true,
+      cell: entry => <Exact amount={entry.balance} decimals={decimals} />,
+    },
   ]
+}
+
+const decimalsOf = (amount: string): number => Math.max(amount.split('.')[1]?.length ?? 0, DECIMALS_MIN)
+
+interface ExactProps {
+  readonly amount: string
+  /** Of the longest in the table. */
+  readonly decimals: number
+  readonly isSigned?: boolean
+}
+
+/** Every digit, so that rows add up before the reader's eyes, and dots in one line whatever follows them. */
+function Exact({ amount, decimals, isSigned = false }: ExactProps) {
+  const missing = decimals - decimalsOf(amount)
+  return (
+    <span class="billing-exact" style={{ '--missing': missing }}>
+      <Money amount={amount} decimals={decimalsOf(amount)} isSigned={isSigned} />
+    </span>
+  )
 }
 
 /** Exact, because people compare it with other books. */
@@ -88,7 +120,7 @@ const When = ({ at }: { readonly at: string }) => <time dateTime={at}>{dateTime(
 
 const CODE_SOURCE = /^code-/
 const OPENING_SOURCE = 'opening'
-/** Names that somebody gave say something; those that were made up do not. */
+/** Names that were made up say only by whom. */
 const MADE_UP_SOURCE = /^(auto|console)-/
 
 const TONES: Readonly<Record<EntryView['kind'], Tone>> = { topup: 'good', charge: 'neutral', adjustment: 'accent' }
@@ -109,6 +141,21 @@ function Details({ entry: { kind, source, note } }: { readonly entry: EntryView 
   }
   if (source === OPENING_SOURCE) return <>{texts.openingBalance}</>
   if (CODE_SOURCE.test(source)) return <code>{/duet-\S+/.exec(note ?? '')?.[0] ?? source}</code>
-  if (note) return <span class="billing-note">{note}</span>
-  return MADE_UP_SOURCE.test(source) ? <span class="faint">–</span> : <code class="billing-note">{source}</code>
+  return (
+    <div class="billing-note">
+      {note && <div>{note}</div>}
+      <Source source={source} />
+    </div>
+  )
+}
+
+function Source({ source }: { readonly source: string }) {
+  const texts = t().billing
+  const maker = MADE_UP_SOURCE.exec(source)?.[1]
+  if (maker === undefined) return <code>{source}</code>
+  return (
+    <span class="faint small" title={source}>
+      {maker === 'console' ? texts.fromConsole : texts.fromApi}
+    </span>
+  )
 }

@@ -1,4 +1,6 @@
+import { useEffect, useState } from 'preact/hooks'
 import type { AccountView } from '../../../src/admin/contract.ts'
+import { balanceState } from '../../app/balance.ts'
 import { money } from '../../app/format.ts'
 import { keep, kept } from '../../app/keep.ts'
 import { t } from '../../app/language.ts'
@@ -9,12 +11,11 @@ import { Gate } from './gate.tsx'
 /** The way of a request through the two limits, with the refusal of each and what helps against it. */
 export function Limits({ account }: { readonly account: AccountView }) {
   const texts = t().billing.limits
+  // Whoever has read it looks for the ledger, until the balance itself refuses calls.
+  const [isNew] = useState(() => kept('limits') === null)
+  useEffect(() => keep('limits', 'seen'), [])
   return (
-    <details
-      class="card billing-limits"
-      open={kept('limits') !== 'closed'}
-      onToggle={event => keep('limits', event.currentTarget.open ? 'open' : 'closed')}
-    >
+    <details class="card billing-limits" open={isNew || balanceState(account) !== 'enough'}>
       <summary>
         <h2>{texts.title}</h2>
         <Icon name="down" />

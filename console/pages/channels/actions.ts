@@ -5,6 +5,7 @@ import type { Resource } from '../../app/resource.ts'
 import { pathTo } from '../../app/router.ts'
 import { toast, toastError } from '../../app/toasts.tsx'
 import { confirm } from '../../kit/index.ts'
+import { forgetTest } from './tests.ts'
 
 export type Channels = Resource<List<ChannelView>>
 
@@ -17,7 +18,15 @@ export const show = (channels: Channels, changed: ChannelView): void =>
     next,
   }))
 
-export async function setPaused(channels: Channels, { name }: ChannelView, paused: boolean): Promise<void> {
+/** Models that nobody else serves: without this channel, requests for them are refused. */
+function servedOnlyBy({ name, models }: ChannelView, channels: Channels): string[] {
+  const others = (channels.data?.data ?? []).filter(channel => channel.name !== name && !channel.paused)
+  return Object.keys(models).filter(id => !others.some(other => Object.hasOwn(other.models, id)))
+}
+
+export async function setPaused(channels: Channels, channel: ChannelView, paused: boolean): Promise<void> {
+  const { name } = channel
+  if (paused && !(await mayPause(channels, channel))) return
   try {
     const changed = await api.put<ChannelView>(`${pathTo('channels', name)}/paused`, { paused })
     show(channels, changed)
@@ -28,6 +37,18 @@ export async function setPaused(channels: Channels, { name }: ChannelView, pause
   } catch (error) {
     toastError(error)
   }
+}
+
+async function mayPause(channels: Channels, channel: ChannelView): Promise<boolean> {
+  const alone = servedOnlyBy(channel, channels)
+  if (alone.length === 0) return true
+  const texts = t().channels.pausing
+  return confirm({
+    title: texts.title(channel.name),
+    text: texts.text(alone),
+    action: texts.action,
+    isDangerous: true,
+  })
 }
 
 export async function setKeyPaused(
@@ -59,13 +80,14 @@ export async function removeKey(channels: Channels, channel: ChannelView, key: C
 }
 
 /** True if it is gone. */
-export async function removeChannel(channels: Channels, { name, models }: ChannelView): Promise<boolean> {
+export async function removeChannel(channels: Channels, channel: ChannelView): Promise<boolean> {
   const texts = t().channels.remove
-  const others = (channels.data?.data ?? []).filter(channel => channel.name !== name)
-  const alone = Object.keys(models).filter(id => !others.some(other => Object.hasOwn(other.models, id)))
+  const { name } = channel
+  const isLast = (channels.data?.data ?? []).every(other => other.name === name)
+  const alone = servedOnlyBy(channel, channels)
   const isSure = await confirm({
     title: texts.title(name),
-    text: `${texts.text} ${others.length === 0 ? texts.lastText : alone.length > 0 ? texts.aloneText(alone) : ''}`,
+    text: `${texts.text} ${isLast ? texts.lastText : alone.length > 0 ? texts.aloneText(alone) : ''}`,
     action: texts.action,
     isDangerous: true,
     typed: name,
@@ -74,6 +96,7 @@ export async function removeChannel(channels: Channels, { name, models }: Channe
   try {
     await api.delete(pathTo('channels', name))
     channels.mutate(({ data, next }) => ({ data: data.filter(channel => channel.name !== name), next }))
+    forgetTest(name)
     toast(texts.done(name))
     return true
   } catch (error) {

@@ -1,5 +1,5 @@
 import { useSignal } from '@preact/signals'
-import type { ChannelView, HealthView } from '../../../src/admin/contract.ts'
+import type { ChannelView } from '../../../src/admin/contract.ts'
 import { dateTime, duration, number, percent } from '../../app/format.ts'
 import { useShortcuts } from '../../app/keys.ts'
 import { t } from '../../app/language.ts'
@@ -21,6 +21,7 @@ import {
   SkeletonStats,
   Stat,
   Stats,
+  Time,
 } from '../../kit/index.ts'
 import { type Channels, removeChannel, setPaused } from './actions.ts'
 import { ChannelKeys } from './keys.tsx'
@@ -28,13 +29,16 @@ import { ServedModels } from './models.tsx'
 import { OriginBadge, ReadOnlyNote } from './origin.tsx'
 import { errorShare, errorTone, pair, Since, StateBadge } from './state.tsx'
 import { TestDialog } from './test.tsx'
+import { testOf } from './tests.ts'
 
 interface DetailProps {
   readonly channels: Channels
   readonly name: string
+  /** Models that it left without a channel when it was added and the sandbox made way for it. */
+  readonly leftCount: number
 }
 
-export function ChannelDetail({ channels, name }: DetailProps) {
+export function ChannelDetail({ channels, name, leftCount }: DetailProps) {
   useShortcuts({ Escape: () => go('/channels') })
   return (
     <>
@@ -42,7 +46,8 @@ export function ChannelDetail({ channels, name }: DetailProps) {
       <Load resource={channels} skeleton={<SkeletonStats />}>
         {({ data }) => {
           const channel = data.find(candidate => candidate.name === name)
-          return channel ? <Channel key={name} channels={channels} channel={channel} /> : <Gone name={name} />
+          if (!channel) return <Gone name={name} />
+          return <Channel key={name} channels={channels} channel={channel} leftCount={leftCount} />
         }}
       </Load>
     </>
@@ -76,7 +81,7 @@ interface ChannelProps {
   readonly channel: ChannelView
 }
 
-function Channel({ channels, channel }: ChannelProps) {
+function Channel({ channels, channel, leftCount }: ChannelProps & { readonly leftCount: number }) {
   const isTesting = useSignal(false)
   const test = () => {
     isTesting.value = true
@@ -86,7 +91,9 @@ function Channel({ channels, channel }: ChannelProps) {
       <Header channels={channels} channel={channel} test={test} />
       <div class="stack channels-notes">
         <ReadOnlyNote origin={channel.origin} isShadowing={channel.shadows} />
-        <StateNote health={channel.health} />
+        {leftCount > 0 && <LeftNote count={leftCount} />}
+        <TestNote name={channel.name} />
+        <StateNote channel={channel} test={test} />
       </div>
       <HealthStats channel={channel} />
       <Definition channel={channel} />
@@ -119,21 +126,13 @@ function Header({ channels, channel, test }: ChannelProps & { readonly test: () 
           <StateBadge state={channel.health.state} />
           <OriginBadge origin={channel.origin} />
           <span class="small">
-            <Since health={channel.health} />
+            <Heard channel={channel} />
           </span>
         </span>
       }
       actions={
         <>
-          <Button
-            kind="primary"
-            icon="bolt"
-            isDisabled={Object.keys(channel.models).length === 0}
-            {...(Object.keys(channel.models).length === 0 ? { title: texts.models.empty } : {})}
-            onClick={test}
-          >
-            {texts.test.action}
-          </Button>
+          <TestButton channel={channel} kind="primary" onClick={test} />
           <Button icon={paused ? 'playground' : 'pause'} onClick={() => setPaused(channels, channel, !paused)}>
             {paused ? texts.resume : texts.pause}
           </Button>
@@ -154,8 +153,84 @@ function Header({ channels, channel, test }: ChannelProps & { readonly test: () 
   )
 }
 
+interface TestButtonProps {
+  readonly channel: ChannelView
+  readonly kind?: 'primary' | 'secondary'
+  readonly size?: 'small' | 'medium'
+  readonly onClick: () => void
+}
+
+function TestButton({ channel, kind = 'secondary', size = 'medium', onClick }: TestButtonProps) {
+  const texts = t().channels
+  const isIdle = Object.keys(channel.models).length === 0
+  const why = isIdle ? { title: texts.models.empty } : {}
+  return (
+    <Button kind={kind} size={size} icon="bolt" isDisabled={isIdle} {...why} onClick={onClick}>
+      {texts.test.action}
+    </Button>
+  )
+}
+
+/** A test is no traffic, but one that was made just now is what its reader knows of the channel. */
+function Heard({ channel: { name, health } }: { readonly channel: ChannelView }) {
+  const tested = health.state === 'unused' ? testOf(name) : undefined
+  if (!tested) return <Since health={health} />
+  const { passedSince, failedSince } = t().channels.test
+  return (
+    <>
+      {tested.result.ok ? passedSince : failedSince} <Time at={tested.at} />
+    </>
+  )
+}
+
+function LeftNote({ count }: { readonly count: number }) {
+  const texts = t().channels.takeover
+  const see = (
+    <LinkButton size="small" href={href('/models', { only: 'unserved' })}>
+      {texts.see}
+    </LinkButton>
+  )
+  return (
+    <Note tone="warn" title={texts.doneTitle} action={see}>
+      {texts.done(count)}
+    </Note>
+  )
+}
+
+function TestNote({ name }: { readonly name: string }) {
+  const { test: texts, protocols } = t().channels
+  const tested = testOf(name)
+  if (!tested) return null
+  const { ok, model, attempts } = tested.result
+  const about = texts.outcome(model, dateTime(tested.at))
+  if (ok)
+    return (
+      <Note tone="good" title={texts.passedTitle}>
+        {about}
+      </Note>
+    )
+  const faults = attempts.flatMap(({ client, error }) => (error ? [{ client, error }] : []))
+  return (
+    <div class="stack tight">
+      <Note tone="bad" title={texts.failedTitle}>
+        {about}
+      </Note>
+      {faults.map(({ client, error }) => (
+        <Code
+          key={client}
+          label={texts.asked(protocols[client])}
+          text={`${protocols[client]} · ${error.code}: ${error.message}`}
+          isWrapped
+          isLow
+        />
+      ))}
+    </div>
+  )
+}
+
 /** What there is to do about the state it is in. */
-function StateNote({ health }: { readonly health: HealthView }) {
+function StateNote({ channel, test }: { readonly channel: ChannelView; readonly test: () => void }) {
+  const { health } = channel
   const { notes } = t().channels
   if (health.state === 'paused')
     return (
@@ -163,8 +238,14 @@ function StateNote({ health }: { readonly health: HealthView }) {
         {notes.pausedText}
       </Note>
     )
-  if (health.state === 'unused' && health.last_error === null)
-    return <Note title={notes.unusedTitle}>{notes.unusedText}</Note>
+  if (health.state === 'unused' && health.last_error === null) {
+    if (testOf(channel.name)) return null
+    return (
+      <Note title={notes.unusedTitle} action={<TestButton channel={channel} size="small" onClick={test} />}>
+        {notes.unusedText}
+      </Note>
+    )
+  }
   if (health.last_error === null) return null
   const isBad = health.state === 'down'
   return (

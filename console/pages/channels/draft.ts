@@ -11,8 +11,8 @@ export interface Draft {
   readonly protocol: Signal<'chat' | 'messages'>
   readonly baseUrl: Signal<string>
   readonly keys: Signal<readonly Secret[]>
-  /** Those that the vendor is known for, or those that are chosen. */
-  readonly choice: Signal<'preset' | 'chosen'>
+  /** Those that the vendor is known for, all there are, or some; but for the first, each of them is `chosen`. */
+  readonly choice: Signal<'preset' | 'catalog' | 'chosen'>
   /** Ids of the catalog, each with the name that the upstream knows; an empty one means the same name. */
   readonly chosen: Signal<ReadonlyMap<string, string>>
   readonly priority: Signal<string>
@@ -89,6 +89,10 @@ export function settingsOf(draft: Draft): Record<string, unknown> | undefined {
     capabilities: orNull(capabilities),
   }
 }
+
+/** Ids that it would serve. */
+export const servedIds = ({ vendor, choice, chosen }: Draft, presetIds: readonly string[]): readonly string[] =>
+  vendor.value !== '' && choice.value === 'preset' ? presetIds : [...chosen.value.keys()]
 
 /** A plain list where every name agrees, else each id with its name. */
 function modelsOf({ vendor, choice, chosen }: Draft): unknown {

@@ -1,8 +1,9 @@
+import type { Signal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import type { ChannelView, List, ModelView, VendorView } from '../../../src/admin/contract.ts'
 import { api } from '../../app/api.ts'
 import { t } from '../../app/language.ts'
-import { useResource } from '../../app/resource.ts'
+import { type Resource, useResource } from '../../app/resource.ts'
 import { go, href, pathTo } from '../../app/router.ts'
 import { toast } from '../../app/toasts.tsx'
 import {
@@ -11,6 +12,7 @@ import {
   Form,
   LinkButton,
   Load,
+  Note,
   PageHeader,
   Segments,
   type Submission,
@@ -19,12 +21,16 @@ import {
   useSubmit,
 } from '../../kit/index.ts'
 import { type Channels, show } from './actions.ts'
+import { refuseFaults } from './check.ts'
 import { BackLink, Gone } from './detail.tsx'
-import { type Draft, newSecret, secretsOf, settingsOf, useDraft, withoutNulls } from './draft.ts'
+import { type Draft, newSecret, secretsOf, servedIds, settingsOf, useDraft, withoutNulls } from './draft.ts'
 import { type Faults, faultsOf, useFirstFault } from './faults.ts'
+import { isSandboxOnly } from './origin.tsx'
 import { ModelPicker } from './picker.tsx'
 import { FaultList } from './reload.tsx'
 import { SecretField } from './secret.tsx'
+import { forgetTest } from './tests.ts'
+import { toTop } from './top.ts'
 import { VendorChoice } from './vendor.tsx'
 
 const FIELDS = [
@@ -32,31 +38,64 @@ const FIELDS = [
   ...['timeout.connect', 'timeout.first_byte', 'timeout.idle', 'capabilities'],
 ]
 
-/** The name is part of the address `/channels/new`, so no channel may have it. */
-const RESERVED_NAME = 'new'
+/** What the form leaves for the page of the new channel to say. */
+export interface Added {
+  readonly name: string
+  /** Models that the sandbox served and that nobody serves now. */
+  readonly leftCount: number
+}
 
-export function NewChannel({ channels }: { readonly channels: Channels }) {
+interface NewChannelProps {
+  readonly channels: Channels
+  readonly added: Signal<Added | null>
+}
+
+export function NewChannel({ channels, added }: NewChannelProps) {
   const texts = t().channels.form
   const draft = useDraft()
+  const offer = useOffer()
+  const present = channels.data?.data ?? []
   const form = useSubmit(async () => {
     const name = draft.name.value.trim()
-    if (name === RESERVED_NAME) return form.refuse('name', texts.reservedName)
     const settings = settingsOf(draft)
-    if (!settings) return form.refuse('capabilities', texts.unreadable)
+    if (!refuseFaults(draft, form, { isNew: true }) || !settings) return
     const secrets = secretsOf(draft)
     const body = { name, ...withoutNulls(settings), ...(secrets.length > 0 ? { api_keys: secrets } : {}) }
-    const added = await api.post<ChannelView>('/channels', body)
-    show(channels, added)
-    toast(texts.added(added.name))
-    go(pathTo('channels', added.name), { replace: true })
+    const channel = await api.post<ChannelView>('/channels', body)
+    const leftCount = leftBehind(present, offer.models.data?.data ?? [], Object.keys(channel.models)).length
+    added.value = { name: channel.name, leftCount }
+    show(channels, channel)
+    toast(texts.added(channel.name))
+    go(pathTo('channels', channel.name), { replace: true })
   })
   return (
     <>
       <BackLink />
       <PageHeader title={t().channels.add} text={texts.intro} />
-      <ChannelForm draft={draft} form={form} isNew taken={channels.data?.data.map(({ name }) => name) ?? []} />
+      <ChannelForm draft={draft} form={form} offer={offer} isNew present={present} />
     </>
   )
+}
+
+/** What there is to choose from. */
+interface Offer {
+  readonly vendors: Resource<List<VendorView>>
+  readonly models: Resource<List<ModelView>>
+}
+
+const useOffer = (): Offer => ({
+  vendors: useResource<List<VendorView>>('/vendors'),
+  models: useResource<List<ModelView>>('/models'),
+})
+
+/** The sandbox makes way for the first real channel: these models it served, and nobody would. */
+function leftBehind(
+  present: readonly ChannelView[],
+  catalog: readonly ModelView[],
+  served: readonly string[],
+): ModelView[] {
+  if (!isSandboxOnly(present)) return []
+  return catalog.filter(({ id, enabled, channels }) => enabled && channels.length > 0 && !served.includes(id))
 }
 
 export function EditChannel({ channels, name }: { readonly channels: Channels; readonly name: string }) {
@@ -77,12 +116,15 @@ function Edit({ channels, channel }: { readonly channels: Channels; readonly cha
   const texts = t().channels.form
   const { name } = channel
   const draft = useDraft(channel)
+  const offer = useOffer()
   const form = useSubmit(async () => {
     const settings = settingsOf(draft)
-    if (!settings) return form.refuse('capabilities', texts.unreadable)
+    if (!refuseFaults(draft, form, { isNew: false }) || !settings) return
     show(channels, await api.patch<ChannelView>(pathTo('channels', name), settings))
+    forgetTest(name)
     toast(t().common.saved)
     go(pathTo('channels', name), { replace: true })
+    toTop()
   })
   if (channel.origin !== 'console')
     return (
@@ -98,7 +140,7 @@ function Edit({ channels, channel }: { readonly channels: Channels; readonly cha
   return (
     <>
       <PageHeader title={texts.editTitle(name)} text={texts.editIntro} />
-      <ChannelForm draft={draft} form={form} isNew={false} taken={[]} />
+      <ChannelForm draft={draft} form={form} offer={offer} isNew={false} present={[]} />
     </>
   )
 }
@@ -106,9 +148,10 @@ function Edit({ channels, channel }: { readonly channels: Channels; readonly cha
 interface ChannelFormProps {
   readonly draft: Draft
   readonly form: Submission
+  readonly offer: Offer
   readonly isNew: boolean
-  /** Names that exist already. */
-  readonly taken: readonly string[]
+  /** Channels that a new one comes beside. */
+  readonly present: readonly ChannelView[]
 }
 
 interface PartProps {
@@ -117,10 +160,9 @@ interface PartProps {
   readonly errorOf: (field: string) => string | undefined
 }
 
-function ChannelForm({ draft, form, isNew, taken }: ChannelFormProps) {
+function ChannelForm({ draft, form, offer: { vendors, models }, isNew, present }: ChannelFormProps) {
   const texts = t().channels.form
-  const vendors = useResource<List<VendorView>>('/vendors')
-  const models = useResource<List<ModelView>>('/models')
+  const taken = present.map(({ name }) => name)
   const faults: Faults = faultsOf(form.error, FIELDS)
   const errorOf = (field: string) => faults.of(field) ?? form.errorOf(field)
   const vendor = vendors.data?.data.find(({ name }) => name === draft.vendor.value)
@@ -148,15 +190,17 @@ function ChannelForm({ draft, form, isNew, taken }: ChannelFormProps) {
         </Part>
         {isNew && <Keys draft={draft} errorOf={errorOf} isKeyless={vendor?.keyless ?? false} />}
         <Part title={t().nav.models}>
-          {vendor && vendor.models.length > 0 && <ModelChoice draft={draft} vendor={vendor} />}
-          {(!vendor || vendor.models.length === 0 || draft.choice.value === 'chosen') && (
-            <Load resource={models}>
-              {({ data }) => <ModelPicker chosen={draft.chosen} catalog={data} error={errorOf('models')} />}
-            </Load>
-          )}
+          <Load resource={models}>
+            {({ data }) => <ModelChoice draft={draft} vendor={vendor} catalog={data} error={errorOf('models')} />}
+          </Load>
         </Part>
         <Advanced draft={draft} errorOf={errorOf} />
         {faults.rest.length > 0 && <FaultList faults={faults.rest} />}
+        {isNew && isSandboxOnly(present) && (
+          <TakeoverNote
+            count={leftBehind(present, models.data?.data ?? [], servedIds(draft, vendor?.models ?? [])).length}
+          />
+        )}
         <div class="row channels-submit">
           <Button type="submit" kind="primary" isBusy={form.isBusy}>
             {isNew ? t().channels.add : t().common.save}
@@ -165,6 +209,16 @@ function ChannelForm({ draft, form, isNew, taken }: ChannelFormProps) {
         </div>
       </Form>
     </div>
+  )
+}
+
+/** Said before it is done: until now everything was answered, if only by the sandbox. */
+function TakeoverNote({ count }: { readonly count: number }) {
+  const texts = t().channels.takeover
+  return (
+    <Note tone={count > 0 ? 'warn' : 'neutral'} title={texts.title}>
+      {count > 0 ? texts.text(count) : texts.textForNone}
+    </Note>
   )
 }
 
@@ -213,26 +267,48 @@ function Keys({ draft, errorOf, isKeyless }: PartProps & { readonly isKeyless: b
   )
 }
 
-function ModelChoice({ draft, vendor }: { readonly draft: Draft; readonly vendor: VendorView }) {
+interface ModelChoiceProps {
+  readonly draft: Draft
+  readonly vendor: VendorView | undefined
+  readonly catalog: readonly ModelView[]
+  readonly error: string | undefined
+}
+
+function ModelChoice({ draft, vendor, catalog, error }: ModelChoiceProps) {
   const texts = t().channels.form
+  const known = vendor?.models ?? []
+  // One that is known for all of them needs no second way to say so.
+  const ways = [
+    ...(known.length > 0 ? [{ value: 'preset' as const, label: texts.allOf(known.length) }] : []),
+    ...(known.length < catalog.length ? [{ value: 'catalog' as const, label: texts.allThere(catalog.length) }] : []),
+    { value: 'chosen' as const, label: texts.choose },
+  ]
+  const chosen = draft.choice.value
+  const way = ways.find(({ value }) => value === chosen)?.value ?? 'chosen'
   return (
     <>
       <div>
         <Segments
           label={t().nav.models}
-          options={[
-            { value: 'preset', label: texts.allOf(vendor.models.length) },
-            { value: 'chosen', label: texts.choose },
-          ]}
-          value={draft.choice.value}
+          options={ways}
+          value={way}
           onChange={choice => {
             draft.choice.value = choice
+            if (choice === 'catalog')
+              draft.chosen.value = new Map(catalog.map(({ id }) => [id, draft.chosen.value.get(id) ?? '']))
           }}
         />
       </div>
-      {draft.choice.value === 'preset' && (
+      {way === 'preset' && (
         <p class="field-hint">
-          {texts.allOfHint} <span class="mono channels-anywhere">{shortList(vendor.models)}</span>
+          {texts.allOfHint} <span class="mono channels-anywhere">{shortList(known)}</span>
+        </p>
+      )}
+      {way === 'catalog' && <p class="field-hint">{texts.allThereHint}</p>}
+      {way === 'chosen' && <ModelPicker chosen={draft.chosen} catalog={catalog} error={error} />}
+      {way !== 'chosen' && error && (
+        <p class="field-error" role="alert">
+          {error}
         </p>
       )}
     </>

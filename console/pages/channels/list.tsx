@@ -18,7 +18,7 @@ import {
   Table,
 } from '../../kit/index.ts'
 import { type Channels, removeChannel, setPaused } from './actions.ts'
-import { OriginBadge } from './origin.tsx'
+import { isSandboxOnly, OriginBadge } from './origin.tsx'
 import { ReloadButton } from './reload.tsx'
 import { errorShare, pair, StateCell, TrafficCell } from './state.tsx'
 import { TestDialog } from './test.tsx'
@@ -78,7 +78,7 @@ export function ChannelList({ channels }: { readonly channels: Channels }) {
 /** Until there is a real upstream, answers are made up; that must not be missed. */
 function SandboxNote({ channels }: { readonly channels: readonly ChannelView[] }) {
   const texts = t().channels.sandbox
-  if (channels.length === 0 || !channels.every(({ origin }) => origin === 'sandbox')) return null
+  if (!isSandboxOnly(channels)) return null
   return (
     <div class="channels-sandbox">
       <Note

@@ -1,7 +1,11 @@
-import type { Origin } from '../../../src/admin/contract.ts'
+import type { ChannelView, Origin } from '../../../src/admin/contract.ts'
 import { t } from '../../app/language.ts'
 import { Badge, Note } from '../../kit/index.ts'
 import { ReloadButton } from './reload.tsx'
+
+/** No real upstream is configured: the sandbox serves everything, until there is one. */
+export const isSandboxOnly = (channels: readonly ChannelView[]): boolean =>
+  channels.length > 0 && channels.every(({ origin }) => origin === 'sandbox')
 
 /** Who defines it. */
 export function OriginBadge({ origin }: { readonly origin: Origin }) {

@@ -6,6 +6,7 @@ import { duration } from '../../app/format.ts'
 import { t } from '../../app/language.ts'
 import { pathTo } from '../../app/router.ts'
 import { Badge, Button, Code, Dialog, Form, Icon, SelectField, Skeleton, useSubmit } from '../../kit/index.ts'
+import { rememberTest } from './tests.ts'
 
 interface TestDialogProps {
   readonly channel: ChannelView
@@ -20,7 +21,9 @@ export function TestDialog({ channel, onClose }: TestDialogProps) {
   const result = useSignal<ChannelTestView | null>(null)
   const test = useSubmit(async () => {
     result.value = null
-    result.value = await api.post<ChannelTestView>(`${pathTo('channels', channel.name)}/test`, { model: model.value })
+    const path = `${pathTo('channels', channel.name)}/test`
+    result.value = await api.post<ChannelTestView>(path, { model: model.value })
+    rememberTest(result.value)
   })
   useEffect(() => {
     test.submit()

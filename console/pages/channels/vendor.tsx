@@ -21,7 +21,8 @@ export function VendorChoice({ draft, vendors, isNew, taken, errorOf }: VendorCh
     const isUntouched = draft.name.value === '' || draft.name.value === suggested(draft.vendor.value, taken)
     if (isNew && isUntouched) draft.name.value = suggested(name, taken)
     draft.vendor.value = name
-    draft.choice.value = name === '' ? 'chosen' : 'preset'
+    const isKnown = vendors.some(vendor => vendor.name === name && vendor.models.length > 0)
+    if (draft.choice.value !== 'catalog') draft.choice.value = isKnown ? 'preset' : 'chosen'
   }
   return (
     <div class="stack">

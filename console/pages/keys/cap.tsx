@@ -1,13 +1,15 @@
 import { useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
 import type { KeyView } from '../../../src/admin/contract.ts'
-import { compare, isZero, readAmount } from '../../app/decimal.ts'
+import { isZero, readAmount } from '../../app/decimal.ts'
 import { money } from '../../app/format.ts'
 import { t } from '../../app/language.ts'
 import { query } from '../../app/router.ts'
 import { Button, Form, Money, MoneyField, Note, Part, REFUSAL_CODES, RefusalHelp, useSubmit } from '../../kit/index.ts'
-import { type KeyChanges, RAISES, raisedBy, setCap } from './changes.ts'
-import { isNearCap, SpendMeter } from './spend.tsx'
+import { type KeyChanges, RAISES, raise, setCap } from './changes.ts'
+import { leftOf, roomOf } from './room.ts'
+import { SpendMeter } from './spend.tsx'
+import { capWarning } from './warning.ts'
 
 interface CapProps {
   readonly keyView: KeyView
@@ -18,6 +20,7 @@ interface CapProps {
 export function Cap({ keyView: key, changes }: CapProps) {
   const texts = t().keys
   const host = useRef<HTMLDivElement>(null)
+  const room = roomOf(key)
   const isWanted = query.value.get('raise') === 'true'
   useEffect(() => {
     if (!isWanted) return
@@ -26,14 +29,19 @@ export function Cap({ keyView: key, changes }: CapProps) {
   }, [isWanted])
   return (
     <Part title={texts.capTitle}>
-      {key.status === 'cap-reached' && <RefusalHelp refusal="cap" />}
-      {key.status !== 'cap-reached' && isNearCap(key) && (
+      {room === 'none' && <RefusalHelp refusal="cap" />}
+      {room === 'little' && (
+        <RefusalHelp refusal="cap" title={texts.lowCapTitle}>
+          {texts.lowCapText(money(leftOf(key)))}
+        </RefusalHelp>
+      )}
+      {room === 'near' && (
         <Note tone="warn" title={texts.nearCapTitle}>
-          {texts.nearCapText(money(key.remaining ?? '0'))} <code>403 {REFUSAL_CODES.cap}</code>
+          {texts.nearCapText(money(leftOf(key)))} <code>403 {REFUSAL_CODES.cap}</code>
         </Note>
       )}
       <Standing keyView={key} />
-      {key.cap !== null && !isNearCap(key) && <p class="small faint">{texts.holdsText}</p>}
+      {key.cap !== null && room === 'plenty' && <p class="small faint">{texts.holdsText}</p>}
       <div ref={host} class="stack tight">
         {key.cap !== null && (
           <div class="row">
@@ -41,7 +49,7 @@ export function Cap({ keyView: key, changes }: CapProps) {
               <Button
                 key={amount}
                 title={texts.raiseByLong(money(amount), key.name)}
-                onClick={() => setCap(key, raisedBy(key, amount), changes)}
+                onClick={() => raise(key, amount, changes)}
               >
                 {texts.raiseBy(money(amount))}
               </Button>
@@ -95,7 +103,7 @@ function SetCap({ keyView: key, changes }: CapProps) {
     await setCap(key, amount, changes)
     typed.value = ''
   })
-  const isBelow = amount !== undefined && typed.value.trim() !== '' && compare(amount, key.spent) <= 0
+  const warning = capWarning(typed.value, key.spent)
   return (
     <Form submission={form} fields={['cap']}>
       <div class="keys-set-cap">
@@ -103,7 +111,7 @@ function SetCap({ keyView: key, changes }: CapProps) {
           label={texts.setCap}
           value={typed}
           error={form.errorOf('cap')}
-          {...(isBelow ? { hint: texts.capBelowSpent } : {})}
+          {...(warning ? { hint: <strong class="keys-warning">{warning}</strong> } : {})}
         />
         <Button type="submit" isBusy={form.isBusy}>
           {texts.set}

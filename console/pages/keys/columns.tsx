@@ -5,8 +5,9 @@ import { t } from '../../app/language.ts'
 import { href, pathTo } from '../../app/router.ts'
 import { isAdmin } from '../../app/session.ts'
 import { Button, type Column, Menu, Time } from '../../kit/index.ts'
-import { type KeyChanges, RAISES, raisedBy, revoke, setCap, setEnabled } from './changes.ts'
-import { isNearCap, Spend } from './spend.tsx'
+import { type KeyChanges, RAISES, raise, revoke, setEnabled } from './changes.ts'
+import { roomOf } from './room.ts'
+import { Spend } from './spend.tsx'
 import { KeyStatus } from './status.tsx'
 
 const [RAISE] = RAISES
@@ -21,7 +22,7 @@ export function keyColumns(changes: KeyChanges, hasAccounts: boolean): readonly 
       compare: (a, b) => a.name.localeCompare(b.name),
     },
     ...(isAdmin.value && hasAccounts ? [accountColumn()] : []),
-    { id: 'status', title: t().common.status, cell: key => <KeyStatus status={key.status} /> },
+    { id: 'status', title: t().common.status, cell: key => <KeyStatus keyView={key} /> },
     {
       id: 'spent',
       title: texts.spent,
@@ -40,13 +41,6 @@ export function keyColumns(changes: KeyChanges, hasAccounts: boolean): readonly 
       title: texts.lastUse,
       cell: key => <Time at={key.last_used_at} none={texts.notUsed} />,
       compare: (a, b) => (a.last_used_at ?? '').localeCompare(b.last_used_at ?? ''),
-    },
-    {
-      id: 'created',
-      title: t().common.created,
-      isMinor: true,
-      cell: key => <Time at={key.created_at} />,
-      compare: (a, b) => a.created_at.localeCompare(b.created_at),
     },
     {
       id: 'actions',
@@ -89,11 +83,11 @@ function SpendCell({ keyView, changes }: CellProps) {
   return (
     <div class="keys-spend-cell">
       <Spend keyView={keyView} />
-      {isNearCap(keyView) && (
+      {roomOf(keyView) !== 'plenty' && (
         <Button
           size="small"
           title={t().keys.raiseByLong(money(RAISE), keyView.name)}
-          onClick={() => setCap(keyView, raisedBy(keyView, RAISE), changes)}
+          onClick={() => raise(keyView, RAISE, changes)}
         >
           {t().keys.raiseBy(money(RAISE))}
         </Button>

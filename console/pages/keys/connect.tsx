@@ -68,6 +68,7 @@ function Ready({ secret, models }: { readonly secret: string; readonly models: r
           {parts.map(part => (
             <Part key={part.id} part={part} name={texts.snippetNames[name.value]} />
           ))}
+          <p class="small faint">{texts.baseNote}</p>
         </div>
       </Tabs>
     </div>

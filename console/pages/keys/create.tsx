@@ -7,6 +7,7 @@ import { query } from '../../app/router.ts'
 import { account, accounts, isAdmin } from '../../app/session.ts'
 import { Button, Dialog, Form, MoneyField, Segments, SelectField, TextField, useSubmit } from '../../kit/index.ts'
 import { ExpiryField, ModelsField, readExpiry, readModels, useLimits } from './limits.tsx'
+import { capWarning } from './warning.ts'
 
 const NAME_CHARACTERS_MAX = 64
 
@@ -22,6 +23,7 @@ export function CreateKey({ onMade, onClose }: CreateKeyProps) {
   const cap = useSignal('')
   const limits = useLimits()
   const options = accountOptions()
+  const warning = capWarning(cap.value, '0')
   const accountId = useSignal(query.value.get('account') ?? options[0]?.value ?? '')
 
   const form = useSubmit(async () => {
@@ -80,12 +82,17 @@ export function CreateKey({ onMade, onClose }: CreateKeyProps) {
             />
           </div>
           {hasCap.value ? (
-            <MoneyField label={texts.capAmount} hint={texts.capHint} value={cap} error={form.errorOf('cap')} />
+            <MoneyField
+              label={texts.capAmount}
+              hint={warning ? <strong class="keys-warning">{warning}</strong> : texts.capHint}
+              value={cap}
+              error={form.errorOf('cap')}
+            />
           ) : (
             <p class="field-hint">{texts.capNoneHint}</p>
           )}
         </div>
-        <ExpiryField limits={limits} error={form.errorOf('expires_at')} />
+        <ExpiryField limits={limits} error={form.errorOf('expires_at')} end={readExpiry(limits)} />
         <ModelsField limits={limits} error={form.errorOf('models')} />
       </Form>
     </Dialog>

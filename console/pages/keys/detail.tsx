@@ -61,7 +61,7 @@ function Content({ keyView: key, changes }: ContentProps) {
   return (
     <>
       <div class="row keys-head">
-        <KeyStatus status={key.status} />
+        <KeyStatus keyView={key} />
         <code>{key.hint}</code>
       </div>
       <Cap keyView={key} changes={changes} />
@@ -143,7 +143,11 @@ function Settings({ keyView: key, changes }: ContentProps) {
         maxLength={NAME_CHARACTERS_MAX}
         autoComplete="off"
       />
-      <ExpiryField limits={limits} error={form.errorOf('expires_at')} />
+      <ExpiryField
+        limits={limits}
+        error={form.errorOf('expires_at')}
+        end={isSameExpiry ? key.expires_at : readExpiry(limits)}
+      />
       <ModelsField limits={limits} error={form.errorOf('models')} />
       <div>
         <Button type="submit" kind="primary" isDisabled={!isChanged} isBusy={form.isBusy}>

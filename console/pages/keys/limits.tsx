@@ -1,6 +1,7 @@
 import { type Signal, useSignal } from '@preact/signals'
 import { useId } from 'preact/hooks'
 import type { KeyView, List, ModelView } from '../../../src/admin/contract.ts'
+import { dateTime } from '../../app/format.ts'
 import { t } from '../../app/language.ts'
 import { useResource } from '../../app/resource.ts'
 import { Icon, Segments, Skeleton, TextField } from '../../kit/index.ts'
@@ -53,8 +54,15 @@ interface LimitFieldProps {
   readonly error: string | undefined
 }
 
-export function ExpiryField({ limits: { expiry, date }, error }: LimitFieldProps) {
+interface ExpiryFieldProps extends LimitFieldProps {
+  /** The instant that is meant: of a key that expires already it need not be the end of a day. */
+  readonly end: string | null | undefined
+}
+
+export function ExpiryField({ limits: { expiry, date }, error, end }: ExpiryFieldProps) {
   const texts = t().keys
+  // Who asks for a date wants to type one; who opens a key that has one does not.
+  const isChosenNow = useSignal(false)
   return (
     <div class="field">
       <span class="keys-label" aria-hidden="true">
@@ -66,6 +74,7 @@ export function ExpiryField({ limits: { expiry, date }, error }: LimitFieldProps
           value={expiry.value}
           onChange={value => {
             expiry.value = value
+            isChosenNow.value = true
           }}
           options={[
             { value: 'never', label: texts.expiryNever },
@@ -82,7 +91,7 @@ export function ExpiryField({ limits: { expiry, date }, error }: LimitFieldProps
           value={date}
           min={localDay(new Date())}
           error={error}
-          autofocus
+          autofocus={isChosenNow.value}
         />
       ) : (
         error && (
@@ -91,6 +100,7 @@ export function ExpiryField({ limits: { expiry, date }, error }: LimitFieldProps
           </p>
         )
       )}
+      {end && <p class="field-hint">{texts.expiryEnd(dateTime(end))}</p>}
     </div>
   )
 }

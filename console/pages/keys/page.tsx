@@ -1,7 +1,8 @@
 import { useSignal } from '@preact/signals'
 import type { KeyView, NewKeyView } from '../../../src/admin/contract.ts'
-import { isNegative, isZero } from '../../app/decimal.ts'
+import { balanceState } from '../../app/balance.ts'
 import { useEvent } from '../../app/events.ts'
+import { money } from '../../app/format.ts'
 import { useShortcuts } from '../../app/keys.ts'
 import { t } from '../../app/language.ts'
 import { closeTo, usePages } from '../../app/resource.ts'
@@ -27,7 +28,8 @@ import { CreateKey } from './create.tsx'
 import { KeyDetail } from './detail.tsx'
 import { useThrottled } from './refresh.ts'
 import { Reveal } from './reveal.tsx'
-import { STATUSES } from './status.tsx'
+import { leftOf, noteCalls, roomOf } from './room.ts'
+import { hasStatus, STATUSES } from './status.tsx'
 
 const ROWS = 100
 const REFRESH_MS = 3_000
@@ -37,6 +39,7 @@ export function Page({ rest: [id] }: PageProps) {
   const made = useSignal<NewKeyView | null>(null)
   const refresh = useThrottled(list.reload, REFRESH_MS)
   useEvent('usage', ({ rows }) => {
+    noteCalls(rows)
     if (rows.some(row => list.rows?.some(key => key.id === row.key))) refresh()
   })
   useShortcuts({ n: () => go('/keys/new') })
@@ -88,6 +91,7 @@ export function Page({ rest: [id] }: PageProps) {
       {made.value && (
         <Reveal
           made={made.value}
+          changes={changes}
           onSaved={() => {
             const link = href(pathTo('keys', made.value?.id ?? ''))
             made.value = null
@@ -118,24 +122,43 @@ function Filters() {
 
 /** What keeps keys from working is said before anyone wonders: the balance for all of them, a cap for one. */
 function MoneyNotes({ rows }: { readonly rows: readonly KeyView[] }) {
-  const own = account.value
-  const isEmpty = own !== null && (isZero(own.balance) || isNegative(own.balance))
   const capped = rows.filter(({ status }) => status === 'cap-reached')
-  const [first] = capped
-  if (!isEmpty && !first) return null
+  const low = rows.filter(row => row.status === 'active' && roomOf(row) === 'little')
   return (
-    <div class="stack tight keys-notes">
-      {isEmpty && rows.some(row => row.account === own.id) && <RefusalHelp refusal="balance" account={own.id} />}
-      {first && (
-        <RefusalHelp
-          refusal="cap"
-          name={capped.map(({ name }) => name).join(', ')}
-          {...(capped.length === 1 ? { keyId: first.id } : {})}
-        />
+    <div class="keys-notes">
+      <BalanceNote rows={rows} />
+      {capped.length > 0 && <RefusalHelp refusal="cap" name={namesOf(capped)} {...onlyOne(capped)} />}
+      {low.length > 0 && (
+        <RefusalHelp refusal="cap" name={namesOf(low)} title={t().keys.lowCapTitle} {...onlyOne(low)}>
+          {low.length === 1 && low.map(key => t().keys.lowCapText(money(leftOf(key))))}
+        </RefusalHelp>
       )}
     </div>
   )
 }
+
+function BalanceNote({ rows }: { readonly rows: readonly KeyView[] }) {
+  const own = account.value
+  if (own === null || !rows.some(row => row.account === own.id)) return null
+  const state = balanceState(own)
+  if (state === 'enough') return null
+  return (
+    <RefusalHelp refusal="balance" account={own.id}>
+      {state === 'low' ? t().keys.lowBalanceText(money(own.balance)) : undefined}
+    </RefusalHelp>
+  )
+}
+
+/** More names than these nobody reads in a title. */
+const NAMES_MAX = 3
+
+const namesOf = (keys: readonly KeyView[]): string =>
+  keys
+    .slice(0, NAMES_MAX)
+    .map(({ name }) => name)
+    .join(', ') + (keys.length > NAMES_MAX ? ` +${keys.length - NAMES_MAX}` : '')
+
+const onlyOne = ([first, ...others]: readonly KeyView[]) => (first && others.length === 0 ? { keyId: first.id } : {})
 
 interface KeyTableProps {
   readonly rows: readonly KeyView[]
@@ -188,6 +211,6 @@ function KeyTable({ rows, hasMore, changes, currentKey }: KeyTableProps) {
 function matching(text: string, status: string): (key: KeyView) => boolean {
   const wanted = text.toLowerCase()
   return key =>
-    (status === '' || key.status === status) &&
+    (status === '' || hasStatus(key, status)) &&
     `${key.name} ${key.hint} ${key.account_name}`.toLowerCase().includes(wanted)
 }

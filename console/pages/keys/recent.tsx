@@ -1,3 +1,4 @@
+import { useEffect } from 'preact/hooks'
 import type { KeyView, List, UsageView } from '../../../src/admin/contract.ts'
 import { useEvent } from '../../app/events.ts'
 import { t } from '../../app/language.ts'
@@ -5,6 +6,7 @@ import { useResource } from '../../app/resource.ts'
 import { href, pathTo } from '../../app/router.ts'
 import { type Column, LinkButton, Load, Money, Part, SkeletonRows, Table, Time } from '../../kit/index.ts'
 import { RequestStatus } from '../requests/status.tsx'
+import { noteCalls } from './room.ts'
 
 const ROWS = 5
 
@@ -20,6 +22,7 @@ export function Recent({ keyView: key }: { readonly keyView: KeyView }) {
       return { ...page, data: [...own.filter(row => !known.has(row.request_id)), ...page.data].slice(0, ROWS) }
     })
   })
+  useEffect(() => noteCalls(requests.data?.data.toReversed() ?? []), [requests.data])
   return (
     <Part
       title={texts.recent}
@@ -58,7 +61,7 @@ const columns = (): readonly Column<UsageView>[] => [
       </a>
     ),
   },
-  { id: 'status', title: t().common.status, cell: row => <RequestStatus status={row.status} /> },
+  { id: 'status', title: t().common.status, cell: row => <RequestStatus status={row.status} model={row.model} /> },
   { id: 'model', title: t().requests.model, cell: row => <code class="small">{row.model}</code> },
   { id: 'cost', title: t().requests.cost, isNumeric: true, cell: row => <Money amount={row.cost} /> },
 ]

@@ -1,14 +1,9 @@
 import type { KeyView } from '../../../src/admin/contract.ts'
-import { isZero, ratio } from '../../app/decimal.ts'
+import { isZero } from '../../app/decimal.ts'
 import { money } from '../../app/format.ts'
 import { t } from '../../app/language.ts'
 import { Meter, Money } from '../../kit/index.ts'
-
-/** From here on a key is about to be refused: a request must fit under what is left, at the most it could cost. */
-const NEAR = 0.8
-
-export const isNearCap = ({ cap, spent }: KeyView): boolean =>
-  cap !== null && (isZero(cap) || ratio(spent, cap) >= NEAR)
+import { leftOf, roomOf } from './room.ts'
 
 interface SpendMeterProps {
   readonly spent: string
@@ -27,13 +22,16 @@ export function SpendMeter({ spent, cap, size = 'thin' }: SpendMeterProps) {
 }
 
 /** In a row of the list: how much, of how much. */
-export function Spend({ keyView: { spent, cap, held } }: { readonly keyView: KeyView }) {
+export function Spend({ keyView }: { readonly keyView: KeyView }) {
   const texts = t().keys
+  const { spent, cap, held } = keyView
+  const room = roomOf(keyView)
   return (
     <div class="keys-spend">
       <div class="keys-spend-text">
         <span>{cap === null ? <Money amount={spent} /> : texts.spentOf(money(spent), money(cap))}</span>
         {cap === null && <span class="faint">{texts.noCap}</span>}
+        {(room === 'near' || room === 'little') && <span class="keys-left">{texts.left(money(leftOf(keyView)))}</span>}
         {!isZero(held) && (
           <span class="faint" title={texts.heldLong(money(held))}>
             {texts.held(money(held))}

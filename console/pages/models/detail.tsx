@@ -1,6 +1,6 @@
 import { useEffect, useRef } from 'preact/hooks'
 import type { ChannelView, List, ModelView, PriceVersionView } from '../../../src/admin/contract.ts'
-import { date, dateTime, number } from '../../app/format.ts'
+import { clockTime, date, dateTime, number } from '../../app/format.ts'
 import { t } from '../../app/language.ts'
 import { closeTo, useResource } from '../../app/resource.ts'
 import { href, pathTo, query, setQuery } from '../../app/router.ts'
@@ -27,6 +27,7 @@ import { pair, StateCell, TrafficCell } from '../channels/state.tsx'
 import { type Models, remove, setEnabled } from './actions.ts'
 import { Flags } from './flags.tsx'
 import { EditModel } from './form.tsx'
+import { isUnserved } from './served.ts'
 
 interface ModelDetailProps {
   readonly models: Models
@@ -162,7 +163,7 @@ function Notes({ model }: { readonly model: ModelView }) {
           {isAdmin.value ? texts.unpricedText : texts.unpricedTextMember}
         </Note>
       )}
-      {isAdmin.value && model.channels.length === 0 && (
+      {isAdmin.value && isUnserved(model) && (
         <Note
           tone="warn"
           title={texts.unservedTitle}
@@ -231,7 +232,7 @@ function priceColumns(current: number | undefined): Column<PriceVersionView>[] {
       title: texts.since,
       cell: ({ since }) => (
         <time class="models-when" dateTime={since} title={dateTime(since)}>
-          {date(since)}
+          {date(since)} <small>{clockTime(since)}</small>
         </time>
       ),
     },

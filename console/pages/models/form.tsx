@@ -1,7 +1,6 @@
 import type { ComponentChildren } from 'preact'
-import type { ModelView, PriceView } from '../../../src/admin/contract.ts'
+import type { ModelView } from '../../../src/admin/contract.ts'
 import { api } from '../../app/api.ts'
-import { compare } from '../../app/decimal.ts'
 import { t } from '../../app/language.ts'
 import { go, pathTo } from '../../app/router.ts'
 import { toast } from '../../app/toasts.tsx'
@@ -10,7 +9,6 @@ import {
   CheckField,
   Dialog,
   Form,
-  Money,
   MoneyField,
   Note,
   SelectField,
@@ -22,7 +20,8 @@ import {
 import { faultsOf, useFirstFault } from '../channels/faults.ts'
 import { FaultList } from '../channels/reload.tsx'
 import { type Models, show } from './actions.ts'
-import { CLASSES, type Draft, isSamePrice, type PriceClass, settingsOf, typedPrice, useDraft } from './draft.ts'
+import { CLASSES, type Draft, isSamePrice, settingsOf, typedPrice, useDraft } from './draft.ts'
+import { isPriceMeant, PriceTable, priceTitles } from './price.tsx'
 
 const FIELDS = [
   ...['id', 'name', 'description', 'price.input', 'price.output', 'price.cache_read', 'price.cache_write'],
@@ -61,6 +60,7 @@ export function EditModel({ models, model, onClose }: ModelFormProps & { readonl
   const form = useSubmit(async () => {
     if (!isPriceReady(draft, form)) return
     const changes = settingsOf(draft, model)
+    if ('price' in changes && !(await isPriceMeant(typedPrice(draft), model))) return
     if (Object.keys(changes).length > 0) {
       show(models, await api.patch<ModelView>(pathTo('models', model.id), changes))
       toast(t().common.saved)
@@ -218,11 +218,6 @@ function PriceFields({ draft, errorOf }: PriceFieldsProps) {
   )
 }
 
-const priceTitles = (): Record<PriceClass, string> => {
-  const { input, output, cacheRead, cacheWrite } = t().models
-  return { input, output, cache_read: cacheRead, cache_write: cacheWrite }
-}
-
 /** What a change of price will do, before it is done: a new version, beside the one in force. */
 function PriceChange({ draft, model }: { readonly draft: Draft; readonly model: ModelView | undefined }) {
   const texts = t().models.form
@@ -240,40 +235,5 @@ function PriceChange({ draft, model }: { readonly draft: Draft; readonly model: 
       {texts.newVersionText}
       <PriceTable before={before} after={typed.price} />
     </Note>
-  )
-}
-
-function PriceTable({ before, after }: { readonly before: PriceView; readonly after: PriceView }) {
-  const texts = t().models.form
-  const titles = priceTitles()
-  return (
-    <table class="models-change">
-      <caption class="hidden-text">{texts.price}</caption>
-      <thead>
-        <tr>
-          <th scope="col">
-            <span class="hidden-text">{texts.price}</span>
-          </th>
-          <th scope="col">{texts.before}</th>
-          <th scope="col">{texts.after}</th>
-        </tr>
-      </thead>
-      <tbody>
-        {CLASSES.map(name => {
-          const isSame = compare(before[name], after[name]) === 0
-          return (
-            <tr key={name} class={isSame ? 'faint' : 'strong'}>
-              <th scope="row">{titles[name]}</th>
-              <td>
-                <Money amount={before[name]} />
-              </td>
-              <td>
-                <Money amount={after[name]} />
-              </td>
-            </tr>
-          )
-        })}
-      </tbody>
-    </table>
   )
 }

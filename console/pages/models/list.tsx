@@ -13,6 +13,7 @@ import {
   FilterBar,
   LinkButton,
   Load,
+  Note,
   PageHeader,
   QuerySearch,
   QuerySelect,
@@ -22,6 +23,7 @@ import { OriginBadge } from '../channels/origin.tsx'
 import { TrafficCell } from '../channels/state.tsx'
 import type { Models } from './actions.ts'
 import { Flags } from './flags.tsx'
+import { isUnserved } from './served.ts'
 
 const FILTERS = ['q', 'vendor', 'only', 'channel']
 
@@ -32,7 +34,7 @@ const ONLY: Readonly<Record<Only, (model: ModelView) => boolean>> = {
   reasoning: model => model.reasoning,
   images: model => model.images === 'forward',
   unpriced: model => model.price === null,
-  unserved: model => model.enabled && model.channels.length === 0,
+  unserved: isUnserved,
   off: model => !model.enabled,
 }
 
@@ -63,6 +65,7 @@ export function ModelList({ models, currentId }: ModelListProps) {
       <Load resource={models}>
         {({ data }) => (
           <>
+            {isAdmin.value && <UnservedNote count={data.filter(isUnserved).length} />}
             <Filters models={data} />
             <Table
               caption={texts.caption}
@@ -78,6 +81,35 @@ export function ModelList({ models, currentId }: ModelListProps) {
         )}
       </Load>
     </>
+  )
+}
+
+/** Callers are refused; that must not wait until somebody scrolls to the row. */
+function UnservedNote({ count }: { readonly count: number }) {
+  const texts = t().models
+  if (count === 0) return null
+  const isShown = query.value.get('only') === 'unserved'
+  return (
+    <div class="models-unserved">
+      <Note
+        tone="warn"
+        title={texts.unservedCount(count)}
+        action={
+          <span class="row">
+            {!isShown && (
+              <LinkButton size="small" href={href('/models', { only: 'unserved' })}>
+                {texts.showThem}
+              </LinkButton>
+            )}
+            <LinkButton size="small" href={href('/channels')}>
+              {t().nav.channels}
+            </LinkButton>
+          </span>
+        }
+      >
+        {texts.unservedCountText(count)}
+      </Note>
+    </div>
   )
 }
 
@@ -225,6 +257,11 @@ function NameCell({ model }: { readonly model: ModelView }) {
       </span>
       <small>
         <span class="truncate">{model.name}</span>
+        {isAdmin.value && isUnserved(model) && (
+          <Badge tone="warn" title={t().models.unservedText}>
+            {t().models.unservedBadge}
+          </Badge>
+        )}
         <Flags model={model} />
         {isAdmin.value && <OriginBadge origin={model.origin} />}
       </small>
@@ -236,12 +273,7 @@ function NameCell({ model }: { readonly model: ModelView }) {
 const NAMED_MAX = 1
 
 function ServedBy({ channels }: { readonly channels: readonly string[] }) {
-  if (channels.length === 0)
-    return (
-      <Badge tone="warn" title={t().models.unservedText}>
-        {t().models.unserved}
-      </Badge>
-    )
+  if (channels.length === 0) return <span class="faint">{t().models.unserved}</span>
   const more = channels.length - NAMED_MAX
   return (
     <span class="models-served" title={channels.join('\n')}>

@@ -1,6 +1,7 @@
 import { useSignal } from '@preact/signals'
-import type { AlertView } from '../../../src/admin/contract.ts'
-import { money, relative } from '../../app/format.ts'
+import type { AlertView, OverviewView } from '../../../src/admin/contract.ts'
+import { balanceState, isTooLittle } from '../../app/balance.ts'
+import { money, now, relative } from '../../app/format.ts'
 import { t } from '../../app/language.ts'
 import { href, pathTo } from '../../app/router.ts'
 import { isAdmin } from '../../app/session.ts'
@@ -10,17 +11,32 @@ import { lastsText } from './runway.ts'
 /** More than these are a list of their own. */
 const SHOWN_MAX = 4
 
-export function Alerts({ alerts }: { readonly alerts: readonly AlertView[] }) {
+/** What stops everybody comes first, what only will stop somebody last. */
+const SEVERITY: Readonly<Record<AlertView['kind'], number>> = {
+  'channel-down': 0,
+  'balance-empty': 1,
+  'key-cap-reached': 2,
+  'price-missing': 3,
+  'balance-low': 4,
+  'key-near-cap': 5,
+}
+
+const isRefusing = (alert: AlertView): boolean => alert.kind === 'balance-low' && isTooLittle(alert.balance)
+
+const severityOf = (alert: AlertView): number => SEVERITY[isRefusing(alert) ? 'balance-empty' : alert.kind]
+
+export function Alerts({ view: { alerts, account } }: { readonly view: OverviewView }) {
   const texts = t().overview
   const isWhole = useSignal(false)
   if (alerts.length === 0) return null
-  const shown = isWhole.value ? alerts : alerts.slice(0, SHOWN_MAX)
+  const sorted = alerts.toSorted((a, b) => severityOf(a) - severityOf(b))
+  const shown = isWhole.value ? sorted : sorted.slice(0, SHOWN_MAX)
   return (
     <section class="overview-alerts" aria-label={texts.alerts}>
       <ul class="stack tight">
         {shown.map(alert => (
           <li key={keyOf(alert)}>
-            <Alert alert={alert} />
+            <Alert alert={alert} account={account} />
           </li>
         ))}
       </ul>
@@ -49,14 +65,18 @@ function keyOf(alert: AlertView): string {
 }
 
 /** What it is, and the step that helps. */
-function Alert({ alert }: { readonly alert: AlertView }) {
+function Alert({ alert, account }: { readonly alert: AlertView; readonly account: OverviewView['account'] }) {
   const texts = t().overview
   switch (alert.kind) {
-    case 'balance-empty':
-      return <RefusalHelp refusal="balance" account={alert.account} name={alert.name} />
+    case 'balance-empty': {
+      const balance = account?.id === alert.account ? balanceState(account) : 'empty'
+      return <RefusalHelp refusal="balance" account={alert.account} name={alert.name} balance={balance} />
+    }
     case 'key-cap-reached':
       return <RefusalHelp refusal="cap" keyId={alert.key} name={alert.name} />
     case 'balance-low':
+      if (isRefusing(alert))
+        return <RefusalHelp refusal="balance" account={alert.account} name={alert.name} balance="low" />
       return (
         <Note tone="warn" title={texts.lowTitle(alert.name)} action={<MoreMoney account={alert.account} />}>
           {alert.days === null
@@ -83,7 +103,7 @@ function Alert({ alert }: { readonly alert: AlertView }) {
           title={texts.downTitle(alert.channel)}
           action={<LinkButton href={href(pathTo('channels', alert.channel))}>{texts.openChannel}</LinkButton>}
         >
-          {texts.downText(relative(alert.since))}
+          {texts.downText(sinceText(alert.since))}
           {alert.error !== null && <div class="overview-fault">{alert.error}</div>}
         </Note>
       )
@@ -99,6 +119,11 @@ function Alert({ alert }: { readonly alert: AlertView }) {
       )
   }
 }
+
+const MINUTE_MS = 60_000
+
+const sinceText = (since: string): string =>
+  now.value - Date.parse(since) < MINUTE_MS ? t().overview.justNow : relative(since)
 
 function MoreMoney({ account }: { readonly account: string }) {
   if (!isAdmin.value) return <LinkButton href={href('/billing', { redeem: true })}>{t().refusal.redeem}</LinkButton>

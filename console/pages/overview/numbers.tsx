@@ -1,8 +1,9 @@
 import type { OverviewView } from '../../../src/admin/contract.ts'
-import { compare, isNegative, isZero } from '../../app/decimal.ts'
-import { duration, money, number, percent } from '../../app/format.ts'
+import { type BalanceState, balanceHint, balanceState } from '../../app/balance.ts'
+import { compare, isZero } from '../../app/decimal.ts'
+import { decimalsFor, duration, money, number, percent } from '../../app/format.ts'
 import { t } from '../../app/language.ts'
-import { href } from '../../app/router.ts'
+import { href, query } from '../../app/router.ts'
 import { Money, Section, Stat, Stats } from '../../kit/index.ts'
 import { lastsText } from './runway.ts'
 
@@ -15,34 +16,41 @@ const FEW_DOLLARS = '1'
 
 export function MoneyNumbers({ view }: Viewed) {
   const texts = t().overview
-  const { account, balance } = view
+  const { account, balance, today, days_7, days_30 } = view
+  const decimals = decimalsFor([balance, today.cost, days_7.cost, days_30.cost])
   return (
     <section aria-label={texts.money}>
       <Stats>
         <Stat
           label={account ? texts.balance : texts.balanceOfAll}
           href={href('/billing', { account: account?.id === undefined ? null : account.id })}
-          value={<Money amount={balance} />}
+          value={<Money amount={balance} decimals={decimals} />}
           tone={toneOf(view)}
           hint={<Runway view={view} />}
         />
-        <Spent label={texts.spentToday} sums={view.today} />
-        <Spent label={texts.spent7} sums={view.days_7} />
-        <Spent label={texts.spent30} sums={view.days_30} />
+        <Spent label={texts.spentToday} sums={today} decimals={decimals} />
+        <Spent label={texts.spent7} sums={days_7} decimals={decimals} />
+        <Spent label={texts.spent30} sums={days_30} decimals={decimals} />
       </Stats>
     </section>
   )
 }
 
-function toneOf({ balance, runway_days: days }: OverviewView): 'neutral' | 'warn' | 'bad' {
-  if (isZero(balance) || isNegative(balance)) return 'bad'
+/** Of all accounts together nobody knows whether there ever was money, and no newcomer looks at them. */
+const stateOf = ({ account, balance }: OverviewView): BalanceState => balanceState(account ?? { balance, spent: '1' })
+
+function toneOf(view: OverviewView): 'neutral' | 'warn' | 'bad' {
+  const { balance, runway_days: days } = view
+  const state = stateOf(view)
+  if (state === 'empty' || state === 'none') return 'bad'
   return compare(balance, FEW_DOLLARS) < 0 || (days !== null && days < FEW_DAYS) ? 'warn' : 'neutral'
 }
 
-function Runway({ view: { balance, held, runway_days: days } }: Viewed) {
+function Runway({ view }: Viewed) {
   const texts = t().overview
-  const isEmpty = isZero(balance) || isNegative(balance)
-  if (isEmpty) return <>{t().layout.balanceEmpty}</>
+  const { held, runway_days: days } = view
+  const hint = balanceHint(stateOf(view))
+  if (hint) return <>{hint}</>
   return (
     <>
       <span title={texts.paceTitle}>{days === null ? texts.noPace : lastsText(days)}</span>
@@ -51,13 +59,25 @@ function Runway({ view: { balance, held, runway_days: days } }: Viewed) {
   )
 }
 
-function Spent({ label, sums }: { readonly label: string; readonly sums: OverviewView['today'] }) {
+interface SpentProps {
+  readonly label: string
+  readonly sums: OverviewView['today']
+  readonly decimals: number
+}
+
+function Spent({ label, sums, decimals }: SpentProps) {
   return (
-    <Stat label={label} title={t().overview.utc} value={<Money amount={sums.cost} />} hint={<Counts {...sums} />} />
+    <Stat
+      label={label}
+      title={t().overview.utc}
+      value={<Money amount={sums.cost} decimals={decimals} />}
+      hint={<Counts {...sums} />}
+    />
   )
 }
 
-function Counts({ requests, errors }: OverviewView['today']) {
+/** What failed is somebody's fault here; what was refused is mostly the caller's, and no alarm. */
+function Counts({ requests, errors, refused }: OverviewView['today']) {
   const texts = t().overview
   if (requests === 0) return <>{texts.noRequests}</>
   return (
@@ -65,6 +85,11 @@ function Counts({ requests, errors }: OverviewView['today']) {
       <span>{texts.requests(requests, number(requests))}</span>
       {errors > 0 && (
         <span class="overview-errors">{texts.errors(errors, number(errors), percent(errors / requests))}</span>
+      )}
+      {refused > 0 && (
+        <a href={href('/requests', { status: 'error', account: query.value.get('account') })}>
+          {texts.refused(number(refused))}
+        </a>
       )}
     </span>
   )

@@ -24,8 +24,8 @@ export function Page() {
       <Load resource={overview} skeleton={<OverviewSkeleton />}>
         {view => (
           <div class="overview">
-            <FirstSteps steps={view.steps} />
-            <Alerts alerts={view.alerts} />
+            <FirstSteps view={view} />
+            <Alerts view={view} />
             <MoneyNumbers view={view} />
             <Usage view={view} />
             <SpeedNumbers view={view} />

@@ -1,5 +1,5 @@
 import type { UsageView } from '../../../src/admin/contract.ts'
-import { compact, duration, number } from '../../app/format.ts'
+import { compact, decimalsFor, duration, number } from '../../app/format.ts'
 import { t } from '../../app/language.ts'
 import { href, pathTo, query } from '../../app/router.ts'
 import { Badge, type Column, Empty, LinkButton, Money, moneyRefusalOf, Section, Table, Time } from '../../kit/index.ts'
@@ -21,7 +21,7 @@ export function Recent({ rows }: { readonly rows: readonly UsageView[] }) {
       <Table
         caption={texts.recent}
         rows={rows}
-        columns={columns()}
+        columns={columns(decimalsFor(rows.map(({ cost }) => cost)))}
         keyOf={row => row.request_id}
         hrefOf={row => href(pathTo('requests', row.request_id))}
         empty={
@@ -37,7 +37,7 @@ export function Recent({ rows }: { readonly rows: readonly UsageView[] }) {
   )
 }
 
-function columns(): readonly Column<UsageView>[] {
+function columns(decimals: number): readonly Column<UsageView>[] {
   const texts = t().overview
   return [
     { id: 'time', title: texts.time, cell: row => <Time at={row.started_at} /> },
@@ -45,7 +45,7 @@ function columns(): readonly Column<UsageView>[] {
     { id: 'key', title: texts.key, isMinor: true, cell: row => <Name name={row.key_name} /> },
     { id: 'status', title: t().common.status, cell: row => <Status status={row.status} /> },
     { id: 'tokens', title: texts.tokens, isNumeric: true, isMinor: true, cell: row => <Tokens row={row} /> },
-    { id: 'cost', title: texts.cost, isNumeric: true, cell: row => <Money amount={row.cost} /> },
+    { id: 'cost', title: texts.cost, isNumeric: true, cell: row => <Money amount={row.cost} decimals={decimals} /> },
     { id: 'duration', title: texts.duration, isNumeric: true, cell: row => duration(row.duration_ms) },
   ]
 }

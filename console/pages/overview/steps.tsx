@@ -1,5 +1,6 @@
 import { useSignal } from '@preact/signals'
 import type { OverviewView } from '../../../src/admin/contract.ts'
+import { balanceState } from '../../app/balance.ts'
 import { keep, kept } from '../../app/keep.ts'
 import { t } from '../../app/language.ts'
 import { href } from '../../app/router.ts'
@@ -14,10 +15,10 @@ interface Step {
 }
 
 /** Ticks itself as things happen, and is gone when all is done or nobody wants it. */
-export function FirstSteps({ steps }: { readonly steps: OverviewView['steps'] }) {
+export function FirstSteps({ view }: { readonly view: OverviewView }) {
   const texts = t().overview
   const isDismissed = useSignal(kept('first-steps') === 'dismissed')
-  const all = stepsOf(steps)
+  const all = stepsOf(view)
   const done = all.filter(({ isDone }) => isDone).length
   if (isDismissed.value || done === all.length) return null
   const dismiss = () => {
@@ -49,7 +50,7 @@ export function FirstSteps({ steps }: { readonly steps: OverviewView['steps'] })
   )
 }
 
-function stepsOf({ channel, key, request, cap }: OverviewView['steps']): readonly Step[] {
+function stepsOf({ account, steps: { channel, key, request, cap } }: OverviewView): readonly Step[] {
   const texts = t().overview
   const upstream: Step = {
     isDone: channel,
@@ -57,9 +58,15 @@ function stepsOf({ channel, key, request, cap }: OverviewView['steps']): readonl
     text: texts.channelStepText,
     href: href('/channels'),
   }
+  // Without it nothing else of theirs works, and they have no say in upstreams.
+  const money: Step = {
+    isDone: account !== null && balanceState(account) !== 'none',
+    title: texts.moneyStep,
+    text: texts.moneyStepText,
+    href: href('/billing', { redeem: true }),
+  }
   return [
-    // Members have no say in it.
-    ...(isAdmin.value ? [upstream] : []),
+    isAdmin.value ? upstream : money,
     { isDone: key, title: texts.keyStep, text: texts.keyStepText, href: href('/keys/new') },
     { isDone: request, title: texts.requestStep, text: texts.requestStepText, href: href('/playground') },
     { isDone: cap, title: texts.capStep, text: texts.capStepText, href: href('/keys') },

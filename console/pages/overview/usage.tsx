@@ -1,3 +1,4 @@
+import { useSignal } from '@preact/signals'
 import { useMemo } from 'preact/hooks'
 import type { OverviewView, SeriesView } from '../../../src/admin/contract.ts'
 import { add, isZero } from '../../app/decimal.ts'
@@ -15,6 +16,8 @@ const measured = (): Measure => (query.value.get('measure') === 'requests' ? 're
 export function Usage({ view }: { readonly view: OverviewView }) {
   const texts = t().overview
   const isSpend = measured() === 'spend'
+  // On a phone one of the two is shown at a time.
+  const shown = useSignal<'model' | 'key'>('model')
   return (
     <Section
       title={texts.usage}
@@ -31,7 +34,18 @@ export function Usage({ view }: { readonly view: OverviewView }) {
         />
       }
     >
-      <div class="overview-charts">
+      <div class="overview-which">
+        <Segments
+          label={texts.which}
+          options={[
+            { value: 'model', label: texts.byModel },
+            { value: 'key', label: texts.byKey },
+          ]}
+          value={shown.value}
+          onChange={value => (shown.value = value)}
+        />
+      </div>
+      <div class={`overview-charts by-${shown.value}`}>
         <UsageChart title={isSpend ? texts.spendByModel : texts.requestsByModel} view={view} lines={view.by_model} />
         <UsageChart title={isSpend ? texts.spendByKey : texts.requestsByKey} view={view} lines={view.by_key} />
       </div>
@@ -50,7 +64,7 @@ function UsageChart({ title, view: { days, times }, lines }: UsageChartProps) {
   // An answer with the same numbers as the last one must not draw the chart again.
   const numbers = JSON.stringify([times, lines])
   const drawn = useMemo(
-    () => ({ times, series: lines.map(line => seriesOf(line, measure)) }),
+    () => ({ times, series: lines.filter(line => isWorthIt(line, measure)).map(line => seriesOf(line, measure)) }),
     [numbers, measure, language.value],
   )
   return (
@@ -70,6 +84,10 @@ function UsageChart({ title, view: { days, times }, lines }: UsageChartProps) {
 const OTHER = 'other'
 
 const labelOf = ({ id, name }: SeriesView) => (id === OTHER ? t().overview.other : name)
+
+/** All others are a line of their own only where they add something. */
+const isWorthIt = (line: SeriesView, measure: Measure): boolean =>
+  line.id !== OTHER || !isZero(measure === 'spend' ? line.total : String(countOf(line)))
 
 const seriesOf = (line: SeriesView, measure: Measure): ChartSeries => ({
   id: line.id,

@@ -2,6 +2,7 @@ import { useSignal } from '@preact/signals'
 import type { NewInviteView, UserList, UserView } from '../../../src/admin/contract.ts'
 import { t } from '../../app/language.ts'
 import { usePages } from '../../app/resource.ts'
+import { query, setQuery } from '../../app/router.ts'
 import { Button, Load, PageHeader, Pager, Section } from '../../kit/index.ts'
 import { Invitations } from './invitations.tsx'
 import { InviteDialog } from './invite.tsx'
@@ -10,11 +11,11 @@ import { Users } from './users.tsx'
 
 export function Page() {
   const users = usePages<UserView, UserList>('/users')
-  const isInviting = useSignal(false)
+  const isInviting = query.value.has('invite')
   const made = useSignal<NewInviteView | null>(null)
   const texts = t().people
   const show = (invite: NewInviteView) => {
-    isInviting.value = false
+    setQuery({ invite: null })
     made.value = invite
     users.reload()
   }
@@ -24,7 +25,7 @@ export function Page() {
         title={t().nav.people}
         text={texts.intro}
         actions={
-          <Button kind="primary" icon="plus" onClick={() => (isInviting.value = true)}>
+          <Button kind="primary" icon="plus" onClick={() => setQuery({ invite: true })}>
             {texts.invite}
           </Button>
         }
@@ -40,7 +41,7 @@ export function Page() {
           </>
         )}
       </Load>
-      {isInviting.value && <InviteDialog onMade={show} onClose={() => (isInviting.value = false)} />}
+      {isInviting && <InviteDialog onMade={show} onClose={() => setQuery({ invite: null })} />}
       {made.value && <LinkDialog invite={made.value} onClose={() => (made.value = null)} />}
     </>
   )

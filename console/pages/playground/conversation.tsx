@@ -13,15 +13,14 @@ import { EXAMPLE_TOOLS } from './tools.ts'
 export function Conversation({ lanes }: { readonly lanes: readonly Lane[] }) {
   useShortcuts({ Escape: () => isBusy.value && stop() })
   const last = rounds.value.at(-1)
-  const end = useFollowing(last?.id)
+  const parts = useFollowing(last?.id)
   if (!last) return <Starters />
   return (
-    <section class="playground-rounds" aria-label={t().playground.conversation}>
+    <section class="playground-rounds" ref={parts} aria-label={t().playground.conversation}>
       {rounds.value.map(round => (
         <RoundView key={round.id} round={round} lanes={lanes} isLast={round === last} />
       ))}
       <Told runs={last.lanes.flatMap(steps => steps.slice(-1).map(({ run }) => run))} />
-      <div ref={end} class="playground-end" />
     </section>
   )
 }
@@ -31,26 +30,33 @@ const NEAR_PX = 160
 
 /** A new question comes into view, and an answer is followed while it grows, but nobody is dragged away from reading. */
 function useFollowing(round: number | undefined) {
-  const end = useRef<HTMLDivElement>(null)
+  const parts = useRef<HTMLElement>(null)
   useEffect(() => {
-    const parts = end.current?.parentElement
-    if (!parts) return
-    end.current?.scrollIntoView({ block: 'end' })
+    const element = parts.current
+    if (!element) return
     let isNear = true
+    // What comes last comes with the end: figures, and the fields for what a tool would have said.
+    let wasBusy = isBusy.peek()
+    let lastY = scrollY
+    // Only whoever scrolls up leaves; that the end moves on is no reason to stop.
     const look = () => {
-      isNear = document.documentElement.scrollHeight - innerHeight - scrollY < NEAR_PX
+      const isUp = scrollY < lastY
+      lastY = scrollY
+      const isAtEnd = document.documentElement.scrollHeight - innerHeight - scrollY < NEAR_PX
+      isNear = isAtEnd || (isNear && !isUp)
     }
     const growth = new ResizeObserver(() => {
-      if (isNear && isBusy.peek()) scrollTo({ top: document.documentElement.scrollHeight })
+      if (isNear && wasBusy) scrollTo({ top: document.documentElement.scrollHeight })
+      wasBusy = isBusy.peek()
     })
-    growth.observe(parts)
+    growth.observe(element)
     addEventListener('scroll', look, { passive: true })
     return () => {
       growth.disconnect()
       removeEventListener('scroll', look)
     }
   }, [round])
-  return end
+  return parts
 }
 
 /** A screen reader is told that an answer is there, not every word while it comes. */

@@ -3,6 +3,7 @@ import { money } from '../../app/format.ts'
 import { t } from '../../app/language.ts'
 import { Segments } from '../../kit/index.ts'
 import { chooseLane, chooseMode, modeOf } from './lanes.ts'
+import { isUnserved } from './models.ts'
 import type { Lane } from './request.ts'
 
 interface LaneHeadsProps {
@@ -76,11 +77,11 @@ function ModelOptions({ models, chosen }: { readonly models: readonly ModelView[
       {!models.some(({ id }) => id === chosen) && <option value={chosen}>{chosen}</option>}
       {[...vendors].map(([vendor, own]) =>
         vendor === '' ? (
-          own.map(({ id }) => <ModelOption key={id} id={id} chosen={chosen} />)
+          own.map(model => <ModelOption key={model.id} model={model} chosen={chosen} />)
         ) : (
           <optgroup key={vendor} label={vendor}>
-            {own.map(({ id }) => (
-              <ModelOption key={id} id={id} chosen={chosen} />
+            {own.map(model => (
+              <ModelOption key={model.id} model={model} chosen={chosen} />
             ))}
           </optgroup>
         ),
@@ -89,9 +90,9 @@ function ModelOptions({ models, chosen }: { readonly models: readonly ModelView[
   )
 }
 
-const ModelOption = ({ id, chosen }: { readonly id: string; readonly chosen: string }) => (
-  <option value={id} selected={id === chosen}>
-    {id}
+const ModelOption = ({ model, chosen }: { readonly model: ModelView; readonly chosen: string }) => (
+  <option value={model.id} selected={model.id === chosen}>
+    {isUnserved(model) ? `${model.id} (${t().playground.unserved})` : model.id}
   </option>
 )
 
@@ -102,6 +103,7 @@ function About({ model }: { readonly model: ModelView | undefined }) {
   const words = [
     price ? texts.prices(money(price.input), money(price.output)) : texts.unpriced,
     ...(reasoning ? [texts.reasons] : []),
+    ...(isUnserved(model) ? [texts.unserved] : []),
   ]
   return <p class="faint small">{words.join(' · ')}</p>
 }

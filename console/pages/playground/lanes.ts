@@ -1,5 +1,6 @@
 import { query, setQuery } from '../../app/router.ts'
 import type { ProtocolName } from './answer.ts'
+import { keptLane } from './draft.ts'
 import type { Lane } from './request.ts'
 
 /** Who is asked, and how, is in the address: `?model=&protocol=`, and `&compare=true&model2=&protocol2=` for two. */
@@ -16,7 +17,7 @@ export function lanesOf(modelDefault: string): readonly Lane[] {
   const asked = query.value
   const first: Lane = {
     model: asked.get('model') ?? modelDefault,
-    protocol: asProtocol(asked.get('protocol')) ?? 'chat',
+    protocol: asProtocol(asked.get('protocol')) ?? (isCompared() ? 'chat' : (keptLane()?.protocol ?? 'chat')),
   }
   if (!isCompared()) return [first]
   return [

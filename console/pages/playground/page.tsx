@@ -8,15 +8,18 @@ import { account, isAdmin } from '../../app/session.ts'
 import { Button, CopyButton, Empty, LinkButton, Load, PageHeader, Skeleton } from '../../kit/index.ts'
 import { Composer } from './composer.tsx'
 import { Conversation } from './conversation.tsx'
+import { keepLane } from './draft.ts'
 import { LaneHeads } from './heads.tsx'
 import { lanesOf } from './lanes.ts'
+import { firstModel } from './models.ts'
 import { SettingsPanel } from './panel.tsx'
 import { shareLink, takeShared } from './share.ts'
-import { billedAccount, prompt, rounds, settings, startOver } from './state.ts'
+import { billedAccount, isBusy, prompt, rounds, settings, startOver } from './state.ts'
 
 export function Page() {
   const models = useResource<List<ModelView>>('/models')
   const texts = t().playground
+  useWarning()
   useEffect(() => {
     prompt.value = takeShared(location.hash, settings.value) ?? prompt.value
   }, [])
@@ -44,12 +47,16 @@ export function Page() {
 const isShown = ({ enabled }: ModelView) => enabled
 
 function Playground({ models }: { readonly models: readonly ModelView[] }) {
-  const first = (models.find(({ recommended }) => recommended) ?? models[0])?.id ?? ''
+  const first = firstModel(models)
   const lanes = useComputed(() => lanesOf(first)).value
+  useEffect(() => {
+    if (lanes[0]) keepLane(lanes[0])
+  }, [lanes])
   return (
     <div class="playground">
+      <LaneHeads models={models} lanes={lanes} />
+      <SettingsPanel />
       <div class="playground-main">
-        <LaneHeads models={models} lanes={lanes} />
         <Conversation lanes={lanes} />
         <Composer lanes={lanes} />
         <p class="playground-billed">
@@ -59,9 +66,19 @@ function Playground({ models }: { readonly models: readonly ModelView[] }) {
           )}
         </p>
       </div>
-      <SettingsPanel />
     </div>
   )
+}
+
+/** An answer that is on its way is paid for, and would be lost. */
+function useWarning(): void {
+  const busy = isBusy.value
+  useEffect(() => {
+    if (!busy) return
+    const warn = (event: BeforeUnloadEvent) => event.preventDefault()
+    addEventListener('beforeunload', warn)
+    return () => removeEventListener('beforeunload', warn)
+  }, [busy])
 }
 
 function NoModels() {

@@ -1,12 +1,13 @@
-import { computed, effect, signal } from '@preact/signals'
+import { computed, effect, signal, untracked } from '@preact/signals'
 import type { UsageView } from '../../../src/admin/contract.ts'
 import { onEvent } from '../../app/events.ts'
 import { query } from '../../app/router.ts'
 import { isAdmin, session } from '../../app/session.ts'
+import { forgetDraft, keepSettings, keptSettings } from './draft.ts'
 import { forgetKey } from './key.ts'
 import { type Lane, requestOf, type ToolResult, type Turn } from './request.ts'
 import { Run } from './run.ts'
-import { newSettings, readSettings } from './settings.ts'
+import { readSettings } from './settings.ts'
 
 /**
  * The conversation outlives the page: whoever looks up a request and comes back finds it as it was. It is in memory only,
@@ -28,7 +29,7 @@ export interface Round {
 
 export const prompt = signal('')
 export const rounds = signal<readonly Round[]>([])
-export const settings = signal(newSettings())
+export const settings = signal(keptSettings(session.peek()?.user?.id))
 
 export const reading = computed(() => readSettings(settings.value))
 export const hasFaults = computed(() => Object.keys(reading.value.faults).length > 0)
@@ -125,13 +126,20 @@ const user = computed(() => session.value?.user?.id)
 let lastUser = user.peek()
 
 effect(() => {
-  if (user.value === lastUser) return
+  if (session.value === null) forgetDraft()
+  const id = user.value
+  if (id !== lastUser) untracked(begin)
+  if (id !== undefined) keepSettings(id, settings.value)
+})
+
+/** Somebody else sits here, or the server has only now said who it is. */
+function begin(): void {
   lastUser = user.value
   forgetKey()
   startOver()
   prompt.value = ''
-  settings.value = newSettings()
-})
+  settings.value = keptSettings(user.value)
+}
 
 onEvent('usage', ({ rows }) => {
   const byId = new Map<string | null, UsageView>(rows.map(row => [row.request_id, row]))

@@ -5,6 +5,7 @@ import { type ApiError, api, isAbort } from '../../app/api.ts'
 import { t } from '../../app/language.ts'
 import { asApiError } from '../../app/resource.ts'
 import { Badge, Code, ErrorNote, Skeleton } from '../../kit/index.ts'
+import { type Json, object } from './answer.ts'
 import type { Run } from './run.ts'
 
 /** What the upstream is sent for this request; asked for when somebody looks, and no upstream is called for it. */
@@ -45,6 +46,7 @@ function Translated({ view, run }: { readonly view: TranslationView; readonly ru
       <p class="faint small">
         {view.is_passed_on ? texts.upstreamPassedOn : texts.upstreamTranslated(texts.protocols[view.upstream_protocol])}
       </p>
+      {view.is_passed_on && <Edits sent={run.body} upstream={view.request} />}
       <Code
         label={`${texts.upstreamRequest}, ${run.id}`}
         text={JSON.stringify(view.request, null, 2)}
@@ -53,4 +55,34 @@ function Translated({ view, run }: { readonly view: TranslationView; readonly ru
       />
     </div>
   )
+}
+
+/** By the name of each field: the rest is as it came. */
+function Edits({ sent, upstream }: { readonly sent: Json; readonly upstream: unknown }) {
+  const texts = t().playground.edits
+  const edits = editsOf(sent, object(upstream))
+  if (edits.length === 0) return <p class="small">{texts.none}</p>
+  return (
+    <ul class="small" aria-label={texts.title}>
+      {edits.map(({ field, kind }) => (
+        <li key={field}>
+          <code>{field}</code> {texts[kind]}
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+interface Edit {
+  readonly field: string
+  readonly kind: 'added' | 'changed' | 'removed'
+}
+
+function editsOf(sent: Json, upstream: Json): readonly Edit[] {
+  const fields = new Set([...Object.keys(sent), ...Object.keys(upstream)])
+  return [...fields].flatMap((field): readonly Edit[] => {
+    if (!Object.hasOwn(sent, field)) return [{ field, kind: 'added' }]
+    if (!Object.hasOwn(upstream, field)) return [{ field, kind: 'removed' }]
+    return JSON.stringify(sent[field]) === JSON.stringify(upstream[field]) ? [] : [{ field, kind: 'changed' }]
+  })
 }

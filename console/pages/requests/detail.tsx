@@ -17,6 +17,7 @@ import {
   Part,
   SkeletonRows,
 } from '../../kit/index.ts'
+import { accountName, hasAccounts } from './accounts.ts'
 import { Content } from './content.tsx'
 import { CutByFunds, WhatWentWrong } from './error.tsx'
 import { Receipt } from './receipt.tsx'
@@ -87,7 +88,7 @@ function Parts({ request }: { readonly request: UsageReceiptView }) {
   return (
     <div class="requests-detail">
       {request.status !== 'ok' && <WhatWentWrong request={request} />}
-      <Part title={texts.summary} actions={<RequestStatus status={request.status} />}>
+      <Part title={texts.summary} actions={<RequestStatus status={request.status} model={request.model} />}>
         {request.ending === 'funds' && <CutByFunds request={request} />}
         <Summary request={request} />
         <div class="row">
@@ -122,10 +123,14 @@ function Summary({ request }: { readonly request: UsageReceiptView }) {
         [texts.model, <code key="model">{request.model || '–'}</code>],
         [
           texts.key,
-          <a key="key" href={href(pathTo('keys', request.key))}>
-            {request.key_name || request.key}
-          </a>,
+          <span key="key" class="requests-of-key">
+            <a href={href(pathTo('keys', request.key))}>{request.key_name || request.key}</a>
+            <a class="small" href={href('/requests', { key: request.key })}>
+              {texts.sameKey}
+            </a>
+          </span>,
         ],
+        hasAccounts() && ([t().common.account, accountName(request.account)] as const),
         [texts.cost, <Money key="cost" amount={request.cost} />],
         [texts.started, dateTime(request.started_at)],
         [texts.ttftLong, request.first_byte_ms === null ? '–' : duration(request.first_byte_ms)],

@@ -1,5 +1,5 @@
 import { useSignal } from '@preact/signals'
-import type { UsageList } from '../../../src/admin/contract.ts'
+import type { UsageList, UsageView } from '../../../src/admin/contract.ts'
 import { t } from '../../app/language.ts'
 import { go, pathTo, query, setQuery } from '../../app/router.ts'
 import { isAdmin } from '../../app/session.ts'
@@ -15,9 +15,11 @@ export const isFiltered = (): boolean => NAMES.some(name => query.value.has(name
 interface FiltersProps {
   /** They come with the list. */
   readonly choices: UsageList['choices']
+  /** Their keys can be chosen too: those that are revoked are no choice of the server's. */
+  readonly rows: readonly UsageView[] | undefined
 }
 
-export function Filters({ choices = { keys: [], models: [], channels: [] } }: FiltersProps) {
+export function Filters({ choices = { keys: [], models: [], channels: [] }, rows = [] }: FiltersProps) {
   const texts = t().requests
   const isOpen = useSignal(false)
   return (
@@ -39,7 +41,7 @@ export function Filters({ choices = { keys: [], models: [], channels: [] } }: Fi
           options={[
             { value: 'ok', label: texts.statuses.ok },
             { value: 'error', label: texts.anyError },
-            ...CODES.map(code => ({ value: code, label: statusText(code) })),
+            ...CODES.map(code => ({ value: code, label: filterText(code) })),
           ]}
         />
         <QuerySelect
@@ -52,7 +54,7 @@ export function Filters({ choices = { keys: [], models: [], channels: [] } }: Fi
           name="key"
           label={texts.key}
           all={texts.allKeys}
-          options={choices.keys.map(({ id, name }) => ({ value: id, label: name }))}
+          options={[...keyNames(choices, rows)].map(([value, label]) => ({ value, label }))}
         />
         <QuerySelect
           name="protocol"
@@ -73,6 +75,16 @@ export function Filters({ choices = { keys: [], models: [], channels: [] } }: Fi
     </div>
   )
 }
+
+const keyNames = ({ keys }: NonNullable<FiltersProps['choices']>, rows: readonly UsageView[]) =>
+  new Map([
+    ...rows.map(({ key, key_name }) => [key, key_name || key] as const),
+    ...keys.map(({ id, name }) => [id, name] as const),
+  ])
+
+/** One code for two things, which a row can tell apart and a filter cannot. */
+const filterText = (code: string): string =>
+  code === 'model_not_found' ? t().requests.unknownOrUnserved : statusText(code)
 
 const CUSTOM = 'custom'
 const HOUR_MS = 3_600_000

@@ -38,7 +38,7 @@ export function Page({ rest: [id] }: PageProps) {
           </>
         }
       />
-      <Filters choices={list.data?.choices} />
+      <Filters choices={list.data?.choices} rows={list.rows} />
       <div class="requests-new" role="status">
         {tail.waiting > 0 && (
           <Button size="small" icon="refresh" onClick={tail.flush}>

@@ -25,16 +25,25 @@ export const CODES = [
 export const statusText = (status: string): string =>
   (t().requests.statuses as Readonly<Record<string, string>>)[status] ?? status
 
+/** A model of the catalog that nobody serves; of a name that nobody knows the record has none. */
+export const isUnserved = (status: string, model: string): boolean => status === 'model_not_found' && model !== ''
+
 function toneOf(status: string): Tone {
   if (status === 'ok') return 'good'
   if (status === 'client_gone') return 'neutral'
   return moneyRefusalOf(status) ? 'warn' : 'bad'
 }
 
-export function RequestStatus({ status }: { readonly status: string }) {
+interface RequestStatusProps {
+  readonly status: string
+  /** That was asked for, where it is known. */
+  readonly model?: string
+}
+
+export function RequestStatus({ status, model = '' }: RequestStatusProps) {
   return (
     <Badge tone={toneOf(status)} hasDot title={status}>
-      {statusText(status)}
+      {isUnserved(status, model) ? t().requests.unserved : statusText(status)}
     </Badge>
   )
 }

@@ -42,7 +42,7 @@ export function Timeline({ request }: { readonly request: UsageReceiptView }) {
           <li>
             <div class="requests-step">
               <span>{texts.refusedBefore}</span>
-              <RequestStatus status={request.status} />
+              <RequestStatus status={request.status} model={request.model} />
             </div>
           </li>
         )}

@@ -7,7 +7,7 @@ import { t } from '../../app/language.ts'
 import { asApiError } from '../../app/resource.ts'
 import { ErrorNote, PageHeader, Skeleton } from '../../kit/index.ts'
 import { Accept } from './accept.tsx'
-import { Gone } from './gone.tsx'
+import { Gone, Missing } from './gone.tsx'
 
 /**
  * The token of a link, which stands behind `#` so that no server or log ever sees it. It is taken out of the address
@@ -49,7 +49,7 @@ export function Page() {
 
 function draw(state: State, retry: () => void) {
   if (state === 'opening') return <Opening />
-  if (state === 'gone') return <Gone isMissing={token === ''} />
+  if (state === 'gone') return token === '' ? <Missing /> : <Gone />
   if ('error' in state) return <ErrorNote error={state.error} onRetry={retry} />
   const accept = (wanted: { readonly name?: string; readonly password: string }) =>
     api.post<SessionView>('/invites/accept', { token, ...wanted })

@@ -59,6 +59,9 @@ export const billing = {
   addMoney: 'Add',
   takeMoney: 'Take away',
   reason: 'Reason',
+  reasonHint: 'Stands in the ledger for ever: what was wrong, and who found it.',
+  belowZero:
+    'This takes the balance below zero. Every request of the account is refused until top-ups have made up for it.',
   reasonMissing: 'Say what is corrected.',
   adjusted: (amount: string, account: string) => `${account} corrected by ${amount}`,
 
@@ -82,6 +85,8 @@ export const billing = {
   kind: 'Kind',
   kinds: { topup: 'Top-up', charge: 'Charge', adjustment: 'Correction', code: 'Code' },
   details: 'Details',
+  fromConsole: 'Made in the console',
+  fromApi: 'Made through the API',
   openingBalance: 'Opening balance',
   request: 'Request',
   key: 'Key',

@@ -2,6 +2,9 @@ import { plural } from '../../app/plural.ts'
 
 const count = (n: number, one: string, other: string) => `${n} ${plural('en', n, { one, other })}`
 
+const someOf = (ids: readonly string[]) =>
+  ids.length > 3 ? `${ids.slice(0, 3).join(', ')} and ${ids.length - 3} more` : ids.join(', ')
+
 export const channels = {
   intro: 'The upstreams that answer. For each model, the lowest priority number goes first.',
   add: 'Add channel',
@@ -167,6 +170,29 @@ export const channels = {
     failed: 'Failed',
     emptyAnswer: '(an empty answer)',
     request: 'What the upstream was sent',
+    passedSince: 'test answered',
+    failedSince: 'test failed',
+    passedTitle: 'The test was answered in both protocols',
+    failedTitle: 'The test failed',
+    outcome: (model: string, time: string) => `Asked for ${model}, ${time}.`,
+  },
+
+  pausing: {
+    title: (name: string) => `Pause ${name}?`,
+    text: (ids: readonly string[]) =>
+      `${count(ids.length, 'model loses its', 'models lose their')} last channel: ${someOf(ids)}. Requests for ${ids.length === 1 ? 'it' : 'them'} will be refused until it is resumed.`,
+    action: 'Pause channel',
+  },
+
+  takeover: {
+    title: 'The sandbox stops answering',
+    text: (n: number) =>
+      `With this channel, only the models it serves can be called; ${count(n, 'other', 'others')} will have nobody.`,
+    textForNone: 'With this channel, calls go to a real upstream. It serves every model of the catalog.',
+    doneTitle: 'The sandbox has stopped answering',
+    done: (n: number) =>
+      `${count(n, 'model of the catalog has', 'models of the catalog have')} no channel now: requests for ${n === 1 ? 'it' : 'them'} are refused until a channel serves ${n === 1 ? 'it' : 'them'}.`,
+    see: 'See which',
   },
 
   remove: {
@@ -174,7 +200,7 @@ export const channels = {
     text: 'The channel and its keys are gone at once; the keys cannot be recovered. Its requests stay in the log.',
     lastText: 'It is the last channel: the sandbox will answer from then on.',
     aloneText: (ids: readonly string[]) =>
-      `Nobody else serves ${ids.length > 3 ? `${ids.slice(0, 3).join(', ')} and ${ids.length - 3} more` : ids.join(', ')}: requests for ${ids.length === 1 ? 'it' : 'them'} will be refused.`,
+      `Nobody else serves ${someOf(ids)}: requests for ${ids.length === 1 ? 'it' : 'them'} will be refused.`,
     action: 'Delete channel',
     done: (name: string) => `${name} is deleted`,
   },
@@ -191,11 +217,20 @@ export const channels = {
     baseUrlHint: 'With its version, without the last part: /chat/completions or /messages is appended.',
     baseUrlKnown: 'Leave it empty for the vendor’s own address.',
     nameHint: 'Up to 64 letters, digits, dots, dashes or underscores. It cannot be changed later.',
+    missingName: 'Give it a name.',
+    badName: 'Only up to 64 letters, digits, dots, dashes or underscores, and no dot or dash at the beginning.',
+    missingAddress: 'Write the address of the upstream, or choose a vendor.',
+    badAddress: 'Write an http or https address, such as https://api.example.com/v1.',
+    noModels: 'Choose at least one model.',
+    badDuration: 'Write a duration such as 500ms, 5s or 2m.',
     reservedName: 'This name is taken by the console itself.',
     keylessHint: 'This server usually needs no key: leave it empty.',
     keyNumber: (n: number) => `API key ${n}`,
     anotherKey: 'Another key',
     allOf: (n: number) => `All it serves (${n})`,
+    allThere: (n: number) => `All of the catalog (${n})`,
+    allThereHint:
+      'Every model that the catalog has now, each under its own id; “Choose” shows them with their names upstream. Models that are added later are not among them.',
     choose: 'Choose',
     allOfHint: 'Those of the catalog that the vendor is known for, under its names:',
     more: (n: number) => ` and ${n} more`,

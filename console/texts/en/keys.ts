@@ -10,9 +10,18 @@ export const keys = {
   noMatchTitle: 'No key matches',
   noMatchText: 'Try another name or status, or clear the filters.',
   noMatchOnPageText: 'Only the keys of this page were looked through; there are more on the next ones.',
-  status: { active: 'Active', 'cap-reached': 'Cap reached', expired: 'Expired', disabled: 'Disabled' },
+  status: {
+    active: 'Active',
+    'cap-near': 'Near its cap',
+    'cap-low': 'Too little left',
+    'cap-reached': 'Cap reached',
+    expired: 'Expired',
+    disabled: 'Disabled',
+  },
   statusTitle: {
     active: 'It can be used',
+    'cap-near': 'Calls that could cost more than what is left get 403 pre_consume_token_quota_failed already',
+    'cap-low': 'Too little is left for most calls: they get 403 pre_consume_token_quota_failed',
     'cap-reached': 'Callers get 403 pre_consume_token_quota_failed until the cap is raised or removed',
     expired: 'Callers get 401 until it expires later',
     disabled: 'Callers get 401 until it is enabled again',
@@ -38,6 +47,11 @@ export const keys = {
   left: (amount: string) => `${amount} left`,
   noCapText: (account: string) => `No cap: this key may spend the whole balance of ${account}.`,
   holdsText: 'A request is refused if the most it could cost does not fit under what is left.',
+  lowCapTitle: 'This key’s cap leaves too little for a call',
+  lowCapText: (left: string) =>
+    `${left} is left under it, and a call may start only if the most it could cost fits into that.`,
+  lowBalanceText: (left: string) =>
+    `${left} is left, and a call may start only if the most it could cost fits into that.`,
   nearCapTitle: 'Close to the cap',
   nearCapText: (left: string) => `Requests that could cost more than the ${left} left are refused already. Callers get`,
   raiseBy: (amount: string) => `+${amount}`,
@@ -49,6 +63,8 @@ export const keys = {
   capIsGone: 'The cap is removed',
   undo: 'Undo',
   notAnAmount: 'Enter an amount in dollars, such as 5 or 0.25',
+  capZero: 'With a cap of zero this key cannot be used until the cap is raised.',
+  capTiny: 'Too little for most calls: they will be refused.',
   capBelowSpent: 'That much is spent already, so the key will be refused at once.',
 
   // ── create ──
@@ -66,6 +82,7 @@ export const keys = {
   expiryDays: (days: number) => `In ${days} days`,
   expiryDate: 'On a date',
   expiryDateLabel: 'Last day it can be used',
+  expiryEnd: (time: string) => `Ends on ${time}.`,
   expiryMissing: 'Choose a date that is not over yet',
   modelsAll: 'All models',
   modelsSome: 'Only some',
@@ -83,7 +100,8 @@ export const keys = {
   savedIt: 'I have saved it',
   waiting: 'Waiting for the first request …',
   received: 'First request received',
-  receivedButFailed: 'A request arrived, but it did not succeed',
+  receivedButFailed: 'A request arrived, but it did not succeed:',
+  firstRefused: 'The first call was refused for this reason, so the key itself works.',
   seeRequest: 'See the request',
 
   // ── snippets ──
@@ -113,6 +131,8 @@ export const keys = {
     opencode: 'In the folder of your project. This base address ends in /v1.',
     env: 'The official clients of both protocols read these when they are given nothing else.',
   },
+  baseNote:
+    'The base address is written as each program wants it: with /v1 at its end, or without where the program adds it. Duet answers both.',
   connect: 'How to use it',
   showSnippets: 'Show snippets',
   placeholder: 'YOUR_KEY',
@@ -148,7 +168,7 @@ export const keys = {
   allRequests: 'All its requests',
   revokeTitle: (name: string) => `Revoke “${name}”?`,
   revokeText:
-    'Whoever uses it is refused with 401 from now on. That cannot be undone; its requests and costs stay on record.',
+    'Whoever uses it is refused with 401 from now on. That cannot be undone. Its requests and costs stay on record, under Requests: click the name of the key there to see only those.',
   revokeAction: 'Revoke key',
   revokeSection: 'Revoke this key',
   revokeSectionText: 'For good. To stop it for a while only, disable it instead.',

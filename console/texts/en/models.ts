@@ -1,3 +1,5 @@
+import { plural } from '../../app/plural.ts'
+
 export const models = {
   intro: 'What callers can ask for, and what it costs. Prices are in dollars per million tokens.',
   caption: 'Models with their prices per million tokens',
@@ -51,6 +53,11 @@ export const models = {
   unpricedText: 'Requests for it are refused until it has a price: nobody would know what to bill.',
   unpricedTextMember: 'Requests for it are refused until an admin gives it a price.',
   unserved: 'Nobody',
+  unservedBadge: 'No channel',
+  unservedCount: (n: number) =>
+    `${n} ${plural('en', n, { one: 'model is', other: 'models are' })} served by no channel`,
+  unservedCountText: (n: number) => `Requests for ${n === 1 ? 'it' : 'them'} are refused.`,
+  showThem: 'Show only those',
   unservedTitle: 'No channel serves it',
   unservedText: 'Requests for it are refused until a channel serves it.',
   offTitle: 'Switched off',
@@ -103,6 +110,16 @@ export const models = {
     newVersionText: 'It is in force from the next request on. What was billed before stays as it was.',
     firstPrice: 'With its first price, requests for it are answered from now on.',
     priceRestored: 'Without a price here, the built-in price is in force again.',
+    changeTitle: (name: string) => `Change the price of ${name}?`,
+    changeAction: 'Change price',
+    largeChange: 'Some of it is more than double, or less than half, of what it is now.',
+    dropTitle: (name: string) => `Take the price of ${name} away?`,
+    dropAction: 'Take price away',
+    times: (factor: string) => `× ${factor}`,
+    part: (factor: string) => `÷ ${factor}`,
+    wasFree: 'was free',
+    becomesFree: 'free',
+    factor: 'Factor',
     before: 'Now',
     after: 'New',
     added: (id: string) => `${id} is added`,

@@ -25,6 +25,7 @@ export const overview = {
   requests: (n: number, text: string) => `${text} ${requests(n)}`,
   errors: (n: number, text: string, share: string) =>
     `${text} ${plural('en', n, { one: 'error', other: 'errors' })} (${share})`,
+  refused: (text: string) => `${text} refused`,
 
   usage: 'Where it goes',
   measure: 'What the charts count',
@@ -32,6 +33,9 @@ export const overview = {
   count: 'Requests',
   byHour: 'By the hour.',
   byDay: 'By the day, in UTC.',
+  which: 'Which chart',
+  byModel: 'By model',
+  byKey: 'By key',
   spendByModel: 'Spend by model',
   spendByKey: 'Spend by key',
   requestsByModel: 'Requests by model',
@@ -65,7 +69,9 @@ export const overview = {
   nearCapText: (spent: string, cap: string) =>
     `${spent} of ${cap} is spent. At the cap its requests are refused, whatever is left on the account.`,
   downTitle: (name: string) => `The channel ${name} does not answer`,
-  downText: (since: string) => `Since ${since}. Requests go to other channels, or fail where there is none.`,
+  downText: (since: string) =>
+    `It stopped answering ${since}. Requests go to other channels, or fail where there is none.`,
+  justNow: 'just now',
   openChannel: 'Open channel',
   priceTitle: (model: string) => `${model} has no price`,
   priceText: 'Requests to it are refused until it has one.',
@@ -78,6 +84,8 @@ export const overview = {
   stepOpen: 'To do',
   channelStep: 'Connect an upstream',
   channelStepText: 'Until then the built-in sandbox answers.',
+  moneyStep: 'Get money on your account',
+  moneyStepText: 'Redeem a code, or ask an admin for a top-up.',
   keyStep: 'Create a key',
   keyStepText: 'One for each person or program, so that you see who spends what.',
   requestStep: 'Send a request',
@@ -99,6 +107,6 @@ export const overview = {
   cost: 'Cost',
   duration: 'Duration',
   ok: 'OK',
-  refusedBalance: 'Balance used up',
+  refusedBalance: 'Balance too low',
   refusedCap: 'Cap reached',
 }

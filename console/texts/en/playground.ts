@@ -15,6 +15,7 @@ export const playground = {
   protocolOf: (lane: string) => `Protocol, ${lane}`,
   lanes: ['left', 'right'] as readonly string[],
   unpriced: 'has no price: it is refused',
+  unserved: 'nobody serves it',
   prices: (input: string, output: string) => `${input} in, ${output} out per million tokens`,
   reasons: 'reasons',
   noModels: 'There are no models yet',
@@ -102,7 +103,15 @@ export const playground = {
   moreFrames: (n: number) => `Show ${n} more`,
   requestText: 'The body as it was sent',
   curlText: 'The same call for a shell. Put a key of yours into DUET_KEY first.',
-  upstreamPassedOn: 'Passed on: the upstream speaks this protocol, and gets the request with a few named edits.',
+  upstreamPassedOn:
+    'Passed on: the upstream speaks this protocol, and gets the request as it came, but for these fields:',
+  edits: {
+    title: 'Edited fields',
+    none: 'None: not a field was changed.',
+    added: 'added',
+    changed: 'changed',
+    removed: 'removed',
+  },
   upstreamTranslated: (protocol: string) => `Translated: the upstream speaks ${protocol}.`,
   upstreamRequest: 'What the upstream is sent',
 

@@ -38,6 +38,7 @@ export const requests = {
   allProtocols: 'Both protocols',
   protocols: { chat: 'Chat completions', messages: 'Messages' },
   protocolLetters: { chat: 'C', messages: 'M' },
+  protocolWords: { chat: 'Chat', messages: 'Messages' },
   channel: 'Channel',
   allChannels: 'All channels',
 
@@ -50,7 +51,8 @@ export const requests = {
   newAnnounced: (count: number) => `${count} new ${plural('en', count, { one: 'request', other: 'requests' })}`,
 
   // ── columns ──
-  tokens: 'Tokens',
+  tokensInOut: 'Tokens in / out',
+  onlyKey: (name: string) => `Only requests of ${name}`,
   tokensTitle: (input: string, output: string, reasoning: string) =>
     `${input} in, ${output} out, ${reasoning} of them for reasoning`,
   reasoning: (count: string) => `${count} reasoning`,
@@ -65,8 +67,8 @@ export const requests = {
   /** Short words for the codes that come up most; every other code is shown as it is. */
   statuses: {
     ok: 'OK',
-    insufficient_user_quota: 'Balance used up',
-    pre_consume_token_quota_failed: 'Cap reached',
+    insufficient_user_quota: 'Balance too low',
+    pre_consume_token_quota_failed: 'Over the cap',
     client_gone: 'Caller left',
     model_not_found: 'Unknown model',
     model_not_allowed: 'Model not allowed',
@@ -83,6 +85,9 @@ export const requests = {
     internal_error: 'Internal error',
     interrupted: 'Interrupted',
   },
+
+  unserved: 'Nobody serves it',
+  unknownOrUnserved: 'Unknown or unserved model',
 
   // ── details ──
   previous: 'Newer request (k)',
@@ -109,12 +114,24 @@ export const requests = {
   fundsCap: 'See the cap',
   fundsBalance: 'See the balance',
   errorTitle: 'What went wrong',
-  errorFull: 'Error, as the caller was told',
+  errorFull: 'What the caller was told',
+  refused: {
+    balance: {
+      title: 'The account’s balance was too low for this call',
+      had: (amount: string) => `The account had ${amount} left.`,
+    },
+    cap: {
+      title: 'This key’s cap left too little for this call',
+      had: (amount: string) => `Under this key’s cap ${amount} was left.`,
+    },
+    needed: (amount: string) => `This call needed ${amount} before it could start: the most it could cost.`,
+  },
+  sameKey: 'All its requests',
   noErrorText: 'Nothing more was written down.',
   helps: {
     client_gone:
       'The caller closed the connection before the answer was complete. What was produced until then is charged.',
-    model_not_found: 'No channel serves a model of this name. Look for the exact name in the catalog.',
+    model_not_found: 'There is no model of this name. Look for the exact name in the catalog.',
     model_not_allowed: 'This key may call certain models only. Add the model to the key, or use another key.',
     model_price_unknown: 'A model without a price cannot be billed, so it is refused. An admin can set a price.',
     invalid_request: 'The caller sent something that the protocol does not allow. The message says which field.',
@@ -126,7 +143,14 @@ export const requests = {
     interrupted: 'Duet stopped before this call ended. What was held for it was given back.',
     upstream_unavailable: 'Every channel for this model was down or paused at that time.',
   },
-  helpSteps: { models: 'See the catalog', key: 'Open the key', channels: 'See the channels' },
+  unservedAdmin: 'The name is right: the catalog has this model, but no channel serves it. Add one that does.',
+  unservedMember: 'The name is right: the catalog has this model, but no channel serves it. An admin can add one.',
+  helpSteps: {
+    models: 'See the catalog',
+    key: 'Open the key',
+    channels: 'See the channels',
+    addChannel: 'Add a channel',
+  },
 
   timeline: 'Timeline',
   held: (amount: string) => `${amount} held`,

@@ -28,6 +28,7 @@ export const common = {
   copy: 'Copy',
   create: 'Create',
   created: 'Created',
+  decimalDot: 'Use a dot for decimals: 1.5. Write thousands without a comma: 1500.',
   delete: 'Delete',
   disable: 'Disable',
   done: 'Done',
@@ -64,10 +65,10 @@ export const errors = {
   unreachableTitle: 'Duet cannot be reached',
   unreachable: 'No answer came from the server. It may be starting again, or your connection is interrupted.',
   unreadable: (status: number) => `The server answered with ${status} and nothing that the console understands.`,
-  tooManyAttempts: (seconds: number | undefined) =>
-    seconds === undefined
+  tooManyAttempts: (minutes: number | undefined) =>
+    minutes === undefined
       ? 'Too many attempts. Wait a little, then try again.'
-      : `Too many attempts. Try again in ${seconds} ${plural('en', seconds, { one: 'second', other: 'seconds' })}.`,
+      : `Too many attempts. Try again in ${minutes} ${plural('en', minutes, { one: 'minute', other: 'minutes' })}.`,
   crossSite: 'The server refused a request that seems to come from another site. Load the page again.',
 }
 
@@ -78,7 +79,9 @@ export const layout = {
   more: 'More',
   search: 'Search',
   balance: 'Balance',
+  balanceNone: 'No money yet: redeem a code or ask an admin.',
   balanceEmpty: 'Requests are refused until it is topped up.',
+  balanceLow: 'Too low for most calls: they are refused.',
   language: 'Language',
   userMenu: 'Your menu',
   adminToken: 'Admin token',
@@ -102,6 +105,9 @@ export const palette = {
   createKey: 'Create key',
   topUp: 'Top up',
   redeem: 'Redeem a code',
+  addChannel: 'Add channel',
+  invite: 'Invite somebody',
+  themes: { system: 'Theme: as the system', light: 'Theme: light', dark: 'Theme: dark' },
   openRequest: 'Open request',
 }
 
@@ -130,15 +136,18 @@ export const password = {
   rule: (characters: number) =>
     `At least ${characters} characters. A few words in a row are easy to remember and hard to guess.`,
   strength: 'Strength',
-  levels: { short: 'Too short', weak: 'Easy to guess', fair: 'Fair', strong: 'Strong' },
+  levels: { short: 'Too short', weak: 'Easy to guess: make it longer', fair: 'Fair', strong: 'Strong' },
 }
 
 /** The two refusals that look alike. */
 export const refusal = {
+  noneTitle: 'No money on the account yet',
   balanceTitle: 'The account’s balance is used up',
-  balanceText: 'A top-up helps: every key of the account works again at once. Raising a key’s cap does not help.',
+  lowTitle: 'Too little money on the account',
+  lowText: 'A call holds the most it may cost before it starts. Where that is more than is left, it is refused.',
+  balanceText: 'A top-up helps: every key of the account can spend it at once. Raising a key’s cap does not help.',
   balanceTextMember:
-    'Redeeming a code helps, or a top-up by an admin: every key of the account works again at once. Raising a key’s cap does not help.',
+    'Redeeming a code helps, or a top-up by an admin: every key of the account can spend it at once. Raising a key’s cap does not help.',
   topUp: 'Top up',
   redeem: 'Redeem a code',
   capTitle: 'This key’s cap is reached',

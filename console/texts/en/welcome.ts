@@ -19,7 +19,10 @@ export const welcome = {
   goneTitle: 'This link cannot be used',
   goneText:
     'It was used already or has expired. If you have a password, sign in with it; otherwise ask an admin for a new link.',
-  goneOperator: 'On the machine that runs Duet, this makes a new one:',
-  missingText: 'The address has no token after the “#”. Open the link as it was given to you, in full.',
+  goneOperatorTitle: 'Do you run this Duet?',
+  goneOperator: 'On its machine, these make a new link: for one more admin, or for a forgotten password.',
+  missingTitle: 'Open the link again',
+  missingText:
+    'What makes it yours does not stay in the address, for safety, and is gone after a reload. Open the link again as it was given to you, in full: it works until it is used.',
   toSignIn: 'Sign in',
 }

@@ -59,6 +59,8 @@ export const billing: Texts['billing'] = {
   addMoney: '增加',
   takeMoney: '减少',
   reason: '原因',
+  reasonHint: '会永久保留在账本中：哪里有误，由谁发现。',
+  belowZero: '余额将变为负数。在充值补足之前，该账户的所有请求都会被拒绝。',
   reasonMissing: '请说明更正的内容。',
   adjusted: (amount, account) => `${account} 的余额已更正 ${amount}`,
 
@@ -82,6 +84,8 @@ export const billing: Texts['billing'] = {
   kind: '类型',
   kinds: { topup: '充值', charge: '扣费', adjustment: '更正', code: '充值码' },
   details: '详情',
+  fromConsole: '在控制台操作',
+  fromApi: '通过 API 操作',
   openingBalance: '初始余额',
   request: '请求',
   key: '密钥',

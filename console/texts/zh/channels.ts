@@ -1,5 +1,8 @@
 import type { Texts } from '../en/index.ts'
 
+const someOf = (ids: readonly string[]) =>
+  ids.length > 3 ? `${ids.slice(0, 3).join('、')} 等 ${ids.length} 个模型` : ids.join('、')
+
 export const channels: Texts['channels'] = {
   intro: '应答请求的上游。对每个模型，优先级数字最小的渠道先用。',
   add: '添加渠道',
@@ -153,14 +156,33 @@ export const channels: Texts['channels'] = {
     failed: '失败',
     emptyAnswer: '（空回答）',
     request: '发送给上游的内容',
+    passedSince: '测试已应答：',
+    failedSince: '测试失败：',
+    passedTitle: '两种协议的测试都得到了应答',
+    failedTitle: '测试失败',
+    outcome: (model, time) => `请求的模型：${model}，${time}。`,
+  },
+
+  pausing: {
+    title: name => `暂停 ${name}？`,
+    text: ids => `${ids.length} 个模型将失去最后一个渠道：${someOf(ids)}。在恢复之前，对应的请求会被拒绝。`,
+    action: '暂停渠道',
+  },
+
+  takeover: {
+    title: '沙盒将停止应答',
+    text: n => `有了这个渠道，就只能调用它提供的模型；其余 ${n} 个模型将没有渠道。`,
+    textForNone: '有了这个渠道，请求将发往真实的上游。它提供目录中的全部模型。',
+    doneTitle: '沙盒已停止应答',
+    done: n => `目录中有 ${n} 个模型现在没有渠道：在有渠道提供之前，对应的请求会被拒绝。`,
+    see: '查看',
   },
 
   remove: {
     title: name => `删除 ${name}？`,
     text: '渠道及其密钥会立即消失，密钥无法恢复。它的请求仍保留在日志中。',
     lastText: '这是最后一个渠道：之后将由沙盒应答。',
-    aloneText: ids =>
-      `没有其他渠道提供 ${ids.length > 3 ? `${ids.slice(0, 3).join('、')} 等 ${ids.length} 个模型` : ids.join('、')}：对应的请求会被拒绝。`,
+    aloneText: ids => `没有其他渠道提供 ${someOf(ids)}：对应的请求会被拒绝。`,
     action: '删除渠道',
     done: name => `${name} 已删除`,
   },
@@ -176,11 +198,20 @@ export const channels: Texts['channels'] = {
     baseUrlHint: '包含版本，不含最后一段：会自动追加 /chat/completions 或 /messages。',
     baseUrlKnown: '留空则使用厂商自己的地址。',
     nameHint: '最多 64 个字母、数字、点、短横线或下划线。之后不能修改。',
+    missingName: '请填写名称。',
+    badName: '最多 64 个字母、数字、点、短横线或下划线，且不能以点或短横线开头。',
+    missingAddress: '请填写上游的地址，或选择厂商。',
+    badAddress: '请填写 http 或 https 地址，例如 https://api.example.com/v1。',
+    noModels: '请至少选择一个模型。',
+    badDuration: '请填写时长，例如 500ms、5s 或 2m。',
     reservedName: '这个名称由控制台自己使用。',
     keylessHint: '这种服务器通常不需要密钥：留空即可。',
     keyNumber: n => `API 密钥 ${n}`,
     anotherKey: '再加一个密钥',
     allOf: n => `它提供的全部（${n}）`,
+    allThere: n => `目录中的全部（${n}）`,
+    allThereHint:
+      '目录中现有的每个模型，均使用自己的 ID；点“自行选择”可以查看并填写上游名称。之后新增的模型不包括在内。',
     choose: '自行选择',
     allOfHint: '目录中该厂商提供的模型，使用厂商的名称：',
     more: n => `，另有 ${n} 个`,

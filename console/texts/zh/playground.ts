@@ -14,6 +14,7 @@ export const playground: Texts['playground'] = {
   protocolOf: lane => `协议（${lane}）`,
   lanes: ['左侧', '右侧'],
   unpriced: '尚未定价：会被拒绝',
+  unserved: '没有渠道提供',
   prices: (input, output) => `每百万 token：输入 ${input}，输出 ${output}`,
   reasons: '推理模型',
   noModels: '还没有模型',
@@ -100,7 +101,8 @@ export const playground: Texts['playground'] = {
   moreFrames: n => `再显示 ${n} 帧`,
   requestText: '实际发送的请求体',
   curlText: '在命令行中发起同样的调用。请先把您的密钥放入 DUET_KEY。',
-  upstreamPassedOn: '直接转发：上游使用同一协议，请求只做了少量明确的修改。',
+  upstreamPassedOn: '直接转发：上游使用同一协议，除以下字段外，请求原样发送：',
+  edits: { title: '修改过的字段', none: '无：没有修改任何字段。', added: '新增', changed: '已修改', removed: '已移除' },
   upstreamTranslated: protocol => `已转换：上游使用 ${protocol} 协议。`,
   upstreamRequest: '发送给上游的请求',
 

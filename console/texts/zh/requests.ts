@@ -37,6 +37,7 @@ export const requests: Texts['requests'] = {
   allProtocols: '两种协议',
   protocols: { chat: 'Chat completions', messages: 'Messages' },
   protocolLetters: { chat: 'C', messages: 'M' },
+  protocolWords: { chat: 'Chat', messages: 'Messages' },
   channel: '渠道',
   allChannels: '所有渠道',
 
@@ -47,7 +48,8 @@ export const requests: Texts['requests'] = {
   showNew: count => `显示 ${count} 个新请求`,
   newAnnounced: count => `${count} 个新请求`,
 
-  tokens: 'Token 数',
+  tokensInOut: 'Token 输入 / 输出',
+  onlyKey: name => `只看 ${name} 的请求`,
   tokensTitle: (input, output, reasoning) => `输入 ${input}，输出 ${output}，其中推理 ${reasoning}`,
   reasoning: count => `推理 ${count}`,
   cost: '费用',
@@ -60,8 +62,8 @@ export const requests: Texts['requests'] = {
 
   statuses: {
     ok: '成功',
-    insufficient_user_quota: '余额已用完',
-    pre_consume_token_quota_failed: '已达上限',
+    insufficient_user_quota: '余额不足',
+    pre_consume_token_quota_failed: '超出上限',
     client_gone: '调用方断开',
     model_not_found: '模型不存在',
     model_not_allowed: '模型不允许',
@@ -78,6 +80,9 @@ export const requests: Texts['requests'] = {
     internal_error: '内部错误',
     interrupted: '已中断',
   },
+
+  unserved: '无渠道提供',
+  unknownOrUnserved: '模型不存在或无渠道提供',
 
   previous: '较新的请求（k）',
   next: '较早的请求（j）',
@@ -103,10 +108,22 @@ export const requests: Texts['requests'] = {
   fundsBalance: '查看余额',
   errorTitle: '出了什么问题',
   errorFull: '调用方收到的错误',
+  refused: {
+    balance: {
+      title: '账户余额不足以完成此调用',
+      had: amount => `当时账户余额为 ${amount}。`,
+    },
+    cap: {
+      title: '此密钥的上限所剩不足以完成此调用',
+      had: amount => `当时此密钥的上限内还剩 ${amount}。`,
+    },
+    needed: amount => `此调用需要先预留 ${amount}（可能产生的最高费用）才能开始。`,
+  },
+  sameKey: '它的全部请求',
   noErrorText: '没有更多记录。',
   helps: {
     client_gone: '调用方在回答完成之前断开了连接。此前已产生的内容会计费。',
-    model_not_found: '没有渠道提供这个名称的模型。请在目录中查找准确的名称。',
+    model_not_found: '没有这个名称的模型。请在目录中查找准确的名称。',
     model_not_allowed: '此密钥只能调用指定的模型。请把该模型加入密钥，或使用其他密钥。',
     model_price_unknown: '没有价格的模型无法计费，因此会被拒绝。管理员可以设置价格。',
     invalid_request: '调用方发送了协议不允许的内容，错误信息中说明了是哪个字段。',
@@ -118,7 +135,9 @@ export const requests: Texts['requests'] = {
     interrupted: 'Duet 在此调用结束之前停止了。预留的金额已退回。',
     upstream_unavailable: '当时此模型的所有渠道都不可用或已暂停。',
   },
-  helpSteps: { models: '查看目录', key: '打开密钥', channels: '查看渠道' },
+  unservedAdmin: '名称没有错：目录中有此模型，但没有渠道提供它。请添加一个提供它的渠道。',
+  unservedMember: '名称没有错：目录中有此模型，但没有渠道提供它。管理员可以添加渠道。',
+  helpSteps: { models: '查看目录', key: '打开密钥', channels: '查看渠道', addChannel: '添加渠道' },
 
   timeline: '时间线',
   held: amount => `预留 ${amount}`,

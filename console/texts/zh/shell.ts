@@ -26,6 +26,7 @@ export const common: Texts['common'] = {
   copy: '复制',
   create: '创建',
   created: '创建时间',
+  decimalDot: '小数请用点号：1.5。千位不要用逗号：1500。',
   delete: '删除',
   disable: '停用',
   done: '完成',
@@ -62,8 +63,8 @@ export const errors: Texts['errors'] = {
   unreachableTitle: '无法连接 Duet',
   unreachable: '服务器没有响应。它可能正在重新启动，或者您的网络已中断。',
   unreadable: status => `服务器返回了 ${status}，控制台无法理解其内容。`,
-  tooManyAttempts: seconds =>
-    seconds === undefined ? '尝试次数过多，请稍后再试。' : `尝试次数过多，请在 ${seconds} 秒后再试。`,
+  tooManyAttempts: minutes =>
+    minutes === undefined ? '尝试次数过多，请稍后再试。' : `尝试次数过多，请在 ${minutes} 分钟后再试。`,
   crossSite: '服务器拒绝了一个看似来自其他网站的请求。请重新加载页面。',
 }
 
@@ -74,7 +75,9 @@ export const layout: Texts['layout'] = {
   more: '更多',
   search: '搜索',
   balance: '余额',
+  balanceNone: '还没有钱：请兑换充值码或联系管理员。',
   balanceEmpty: '充值之前，请求会被拒绝。',
+  balanceLow: '余额不足以支付大多数调用，请求会被拒绝。',
   language: '语言',
   userMenu: '用户菜单',
   adminToken: '管理令牌',
@@ -98,6 +101,9 @@ export const palette: Texts['palette'] = {
   createKey: '创建密钥',
   topUp: '充值',
   redeem: '兑换充值码',
+  addChannel: '添加渠道',
+  invite: '邀请成员',
+  themes: { system: '主题：跟随系统', light: '主题：浅色', dark: '主题：深色' },
   openRequest: '打开请求',
 }
 
@@ -125,13 +131,16 @@ export const password: Texts['password'] = {
   new: '新密码',
   rule: characters => `至少 ${characters} 个字符。连用几个词语，既好记又难猜。`,
   strength: '强度',
-  levels: { short: '太短', weak: '容易被猜到', fair: '尚可', strong: '很强' },
+  levels: { short: '太短', weak: '容易被猜到：请加长', fair: '尚可', strong: '很强' },
 }
 
 export const refusal: Texts['refusal'] = {
+  noneTitle: '账户里还没有钱',
   balanceTitle: '账户余额已用完',
-  balanceText: '充值即可解决：该账户的所有密钥会立即恢复可用。提高密钥上限没有作用。',
-  balanceTextMember: '兑换充值码或由管理员充值即可解决：该账户的所有密钥会立即恢复可用。提高密钥上限没有作用。',
+  lowTitle: '账户余额太少',
+  lowText: '每次调用开始前会预留其最高费用；超出所剩余额的调用会被拒绝。',
+  balanceText: '充值即可解决：该账户的所有密钥可以立即使用。提高密钥上限没有作用。',
+  balanceTextMember: '兑换充值码或由管理员充值即可解决：该账户的所有密钥可以立即使用。提高密钥上限没有作用。',
   topUp: '充值',
   redeem: '兑换充值码',
   capTitle: '此密钥已达到上限',

@@ -19,7 +19,10 @@ export const welcome: Texts['welcome'] = {
   expires: '此链接的到期时间',
   goneTitle: '此链接无法使用',
   goneText: '它已被使用或已过期。如果您已有密码，请直接登录；否则请向管理员索取新链接。',
-  goneOperator: '在运行 Duet 的机器上，可以用此命令生成新链接：',
-  missingText: '地址中的“#”之后没有令牌。请打开完整的原始链接。',
+  goneOperatorTitle: '您是此 Duet 的运营者？',
+  goneOperator: '在其所在的机器上，以下命令会生成新链接：新增管理员，或重置忘记的密码。',
+  missingTitle: '请重新打开链接',
+  missingText:
+    '出于安全考虑，链接中的密文不会留在地址栏，重新加载后就没有了。请重新打开完整的原始链接：在使用之前它一直有效。',
   toSignIn: '登录',
 }
