@@ -22,9 +22,9 @@ interface RefusalsDeps {
   readonly report: (error: unknown) => void
 }
 
-/** Who is refused more often does not make mistakes but noise, and noise must not fill the disk. */
-const REFUSALS_PER_MINUTE_MAX = 60
-const MINUTE_MS = 60_000
+/** Of one account: a program gone wild is written down in full for a while, but noise must not fill the disk. */
+const REFUSALS_PER_HOUR_MAX = 1_000
+const HOUR_MS = 3_600_000
 const MODEL_CHARACTERS_MAX = 100
 
 /**
@@ -33,8 +33,8 @@ const MODEL_CHARACTERS_MAX = 100
  */
 export class Refusals {
   private readonly deps: RefusalsDeps
-  private minute = 0
-  private readonly ofThisMinute = new Map<string, number>()
+  private hour = 0
+  private readonly ofThisHour = new Map<string, number>()
 
   constructor(deps: RefusalsDeps) {
     this.deps = deps
@@ -57,12 +57,12 @@ export class Refusals {
   }
 
   private isNoise(accountId: string): boolean {
-    const minute = Math.floor(this.deps.clock() / MINUTE_MS)
-    if (minute !== this.minute) this.ofThisMinute.clear()
-    this.minute = minute
-    const count = (this.ofThisMinute.get(accountId) ?? 0) + 1
-    this.ofThisMinute.set(accountId, count)
-    return count > REFUSALS_PER_MINUTE_MAX
+    const hour = Math.floor(this.deps.clock() / HOUR_MS)
+    if (hour !== this.hour) this.ofThisHour.clear()
+    this.hour = hour
+    const count = (this.ofThisHour.get(accountId) ?? 0) + 1
+    this.ofThisHour.set(accountId, count)
+    return count > REFUSALS_PER_HOUR_MAX
   }
 }
 
