@@ -1,4 +1,4 @@
-import { useEffect, useRef } from 'preact/hooks'
+import { useLayoutEffect, useRef } from 'preact/hooks'
 
 /** Shortcuts of one letter, and of `g` and a letter. They rest while somebody types or a dialog asks something. */
 
@@ -22,7 +22,8 @@ export function useShortcuts(shortcuts: Shortcuts): void {
   const latest = useRef(shortcuts)
   latest.current = shortcuts
   const names = Object.keys(shortcuts).join(' | ')
-  useEffect(() => {
+  // With the content, not after it was painted: who sees a list may press a key at once.
+  useLayoutEffect(() => {
     const stable = Object.fromEntries(Object.keys(latest.current).map(key => [key, () => latest.current[key]?.()]))
     return addShortcuts(stable)
   }, [names])
