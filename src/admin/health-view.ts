@@ -1,5 +1,6 @@
 import type { Channel, VendorKey } from '../core/catalog.ts'
-import { type Health, type HealthReport, percentile } from '../routing/health.ts'
+import { percentile } from '../core/percentile.ts'
+import type { Health, HealthReport } from '../routing/health.ts'
 import type { ChannelKeyView, HealthView } from './contract.ts'
 
 export type HealthSource = Pick<Health, 'of' | 'ofKey'>
@@ -29,10 +30,10 @@ export function viewHealth(report: HealthReport): HealthView {
   const { state, requests, errors, durationsMs, firstBytesMs, lastOkAt, lastErrorAt, lastError, downSince } = report
   return {
     ...{ state, requests, errors, sample: durationsMs.length },
-    p50_ms: percentile(durationsMs, 0.5) ?? null,
-    p95_ms: percentile(durationsMs, 0.95) ?? null,
-    first_byte_p50_ms: percentile(firstBytesMs, 0.5) ?? null,
-    first_byte_p95_ms: percentile(firstBytesMs, 0.95) ?? null,
+    p50_ms: percentile(durationsMs, 50) ?? null,
+    p95_ms: percentile(durationsMs, 95) ?? null,
+    first_byte_p50_ms: percentile(firstBytesMs, 50) ?? null,
+    first_byte_p95_ms: percentile(firstBytesMs, 95) ?? null,
     last_ok_at: timeOf(lastOkAt),
     last_error_at: timeOf(lastErrorAt),
     last_error: lastError ?? null,

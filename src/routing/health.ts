@@ -172,9 +172,3 @@ class Track {
 const isNumber = (value: number): boolean => !Number.isNaN(value)
 
 const UNUSED = new Track()
-
-/** The smallest of the values that so much of them do not exceed; undefined where there are none. */
-export function percentile(values: readonly number[], share: number): number | undefined {
-  const sorted = [...values].sort((a, b) => a - b)
-  return sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)]
-}

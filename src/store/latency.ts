@@ -1,3 +1,4 @@
+import { percentile } from '../core/percentile.ts'
 import type { Latency, Percentiles, UsageFilter } from '../core/records.ts'
 import type { EmbeddedDatabase } from './database.ts'
 import { choose } from './usage-pages.ts'
@@ -26,12 +27,7 @@ export function latencyOf(db: EmbeddedDatabase, filter: UsageFilter, sampleMax: 
   }
 }
 
-function percentiles(values: number[]): Percentiles | undefined {
-  const sorted = values.sort((a, b) => a - b)
-  const [p50, p95] = [nearestRank(sorted, 50), nearestRank(sorted, 95)]
+function percentiles(values: readonly number[]): Percentiles | undefined {
+  const [p50, p95] = [percentile(values, 50), percentile(values, 95)]
   return p50 === undefined || p95 === undefined ? undefined : { p50, p95 }
 }
-
-/** The smallest value that so many percent of all do not exceed: one that really occurred. */
-const nearestRank = (sorted: readonly number[], percent: number): number | undefined =>
-  sorted[Math.ceil((percent * sorted.length) / 100) - 1]

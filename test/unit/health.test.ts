@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test'
-import { Health, type Outcome, percentile } from '../../src/routing/health.ts'
+import { percentile } from '../../src/core/percentile.ts'
+import { Health, type Outcome } from '../../src/routing/health.ts'
 
 const OK: Outcome = { channel: 'a', keyId: 'k', failure: undefined, durationMs: 10, firstByteMs: 5 }
 const FAILED: Outcome = { ...OK, failure: { text: 'no', isAuth: false } }
@@ -64,13 +65,13 @@ describe('what traffic says about an upstream', () => {
 })
 
 test('a percentile is a value that occurred', () => {
-  expect(percentile([], 0.5)).toBeUndefined()
-  expect(percentile([7], 0.95)).toBe(7)
-  expect(percentile([4, 1, 3, 2], 0.5)).toBe(2)
+  expect(percentile([], 50)).toBeUndefined()
+  expect(percentile([7], 95)).toBe(7)
+  expect(percentile([4, 1, 3, 2], 50)).toBe(2)
   expect(
     percentile(
       Array.from({ length: 100 }, (_, place) => 100 - place),
-      0.95,
+      95,
     ),
   ).toBe(95)
 })
