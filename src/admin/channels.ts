@@ -23,10 +23,9 @@ import { CHANNEL_KEY, NAMED_CHANNEL, nullable, PAUSED } from './input-catalog.ts
 import { type AdminReply, created, done, ok, type Routes } from './route.ts'
 import { lastDay, type Traffic, type TrafficDeps } from './traffic.ts'
 
-export interface ChannelsDeps extends TrafficDeps {
+export interface ChannelsDeps extends TrafficDeps, HealthSource {
   catalog(): Catalog
   readonly editor: CatalogEditor
-  readonly health: HealthSource
   probe(channel: Channel, model: Model): Promise<readonly Probe[]>
 }
 
@@ -49,19 +48,27 @@ function findChannel(name: string, { catalog }: ChannelsDeps): Channel {
 }
 
 /** Everything about a channel but its credentials. */
-function viewChannel(channel: Channel, { editor, health }: ChannelsDeps, traffic: Traffic): ChannelView {
-  const { name, origin, protocol, priority, weight, groups, timeouts } = channel
+function viewChannel(channel: Channel, deps: ChannelsDeps, traffic: Traffic): ChannelView {
+  const { name, origin, protocol, priority, weight, groups, timeouts, breaker } = channel
   return {
     ...{ name, origin, vendor: channel.vendor ?? null, protocol, base_url: channel.baseUrl },
     models: Object.fromEntries([...channel.models].map(([id, served]) => [id, served.name])),
     capabilities: Object.fromEntries([...channel.models].map(([id, served]) => [id, viewCapabilities(served)])),
     ...{ priority, weight, groups },
-    timeout: { connect_ms: timeouts.connectMs, first_byte_ms: timeouts.firstByteMs, idle_ms: timeouts.idleMs },
+    timeout: {
+      connect_ms: timeouts.connectMs,
+      first_byte_ms: timeouts.firstByteMs,
+      idle_ms: timeouts.idleMs,
+      total_ms: timeouts.totalMs,
+    },
+    breaker: breaker
+      ? { failures: breaker.failures, cool_down_ms: breaker.coolDownMs, cool_down_max_ms: breaker.coolDownMsMax }
+      : null,
     paused: channel.isPaused,
     shadows: channel.hidesConsole,
-    settings: editor.managed.channels.find(managed => managed.name === name)?.settings ?? null,
-    keys: channel.keys.map(key => viewKey(channel, key, health)),
-    health: viewChannelHealth(channel, health),
+    settings: deps.editor.managed.channels.find(managed => managed.name === name)?.settings ?? null,
+    keys: channel.keys.map(key => viewKey(channel, key, deps)),
+    health: viewChannelHealth(channel, deps),
     last_day: traffic,
   }
 }

@@ -1,8 +1,8 @@
-import type { Channel, Model } from '../core/catalog.ts'
+import type { BreakerSettings, Channel, Model } from '../core/catalog.ts'
 import type { Pause } from '../core/managed.ts'
 import { pricePerMillion } from '../core/money.ts'
 import type { Price } from '../core/price.ts'
-import { DEFAULT_TIMEOUTS, PRESETS, type Preset, presetModels, servedModels } from './presets.ts'
+import { DEFAULT_BREAKER, DEFAULT_TIMEOUTS, PRESETS, type Preset, presetModels, servedModels } from './presets.ts'
 import type { ChannelEntry, ModelEntry, PriceEntry } from './schema.ts'
 
 /** What was written, as the rest of the house uses it. */
@@ -40,7 +40,7 @@ export interface ChannelParts extends Pick<Channel, 'origin' | 'hidesConsole'> {
 export function toChannel(entry: ChannelEntry, { origin, hidesConsole, ids, keys }: ChannelParts): Channel {
   const preset = entry.vendor === undefined ? undefined : PRESETS[entry.vendor]
   const protocol = entry.protocol ?? preset?.protocol ?? 'chat'
-  const { connect, first_byte, idle } = entry.timeout
+  const { connect, first_byte, idle, total } = entry.timeout
   return {
     ...{ name: entry.name, origin, hidesConsole, vendor: entry.vendor, protocol },
     baseUrl: baseUrlOf(entry, preset),
@@ -53,9 +53,21 @@ export function toChannel(entry: ChannelEntry, { origin, hidesConsole, ids, keys
       connectMs: connect ?? DEFAULT_TIMEOUTS.connectMs,
       firstByteMs: first_byte ?? DEFAULT_TIMEOUTS.firstByteMs,
       idleMs: idle ?? DEFAULT_TIMEOUTS.idleMs,
+      totalMs: total ?? DEFAULT_TIMEOUTS.totalMs,
     },
+    breaker: breakerOf(entry),
     withheld: preset?.withheld ?? [],
     replyHeaders: {},
+  }
+}
+
+function breakerOf({ breaker }: ChannelEntry): BreakerSettings | undefined {
+  if (breaker === false) return undefined
+  const coolDownMs = breaker.cool_down ?? DEFAULT_BREAKER.coolDownMs
+  return {
+    failures: breaker.failures ?? DEFAULT_BREAKER.failures,
+    coolDownMs,
+    coolDownMsMax: Math.max(coolDownMs, breaker.cool_down_max ?? DEFAULT_BREAKER.coolDownMsMax),
   }
 }
 

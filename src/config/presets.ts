@@ -1,11 +1,20 @@
 import type { ProtocolName } from '../core/ask.ts'
 import { type Capabilities, DEFAULT_CAPABILITIES } from '../core/capabilities.ts'
-import type { ServedModel } from '../core/catalog.ts'
+import type { BreakerSettings, ChannelTimeouts, ServedModel } from '../core/catalog.ts'
 import { vendorNameOf } from './builtin.ts'
 
 type Given = Partial<Capabilities>
 
-export const DEFAULT_TIMEOUTS = { connectMs: 5_000, firstByteMs: 60_000, idleMs: 60_000 }
+export const DEFAULT_TIMEOUTS: ChannelTimeouts = {
+  connectMs: 5_000,
+  firstByteMs: 60_000,
+  idleMs: 60_000,
+  // The longest answers there are, at the slowest pace that anyone waits for.
+  totalMs: 3_600_000,
+}
+
+/** A hiccup is over in a second; an outage is asked about once a minute. */
+export const DEFAULT_BREAKER: BreakerSettings = { failures: 5, coolDownMs: 1_000, coolDownMsMax: 60_000 }
 
 /** Well-known upstreams by name, so that a channel needs no address, and by the variable people already have set. */
 export interface Preset {

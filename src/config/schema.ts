@@ -54,7 +54,22 @@ export const CHANNEL = z.strictObject({
   weight: number.refine(weight => weight > 0, 'must be above zero').default(1),
   groups: z.array(z.string().min(1)).min(1).default(['default']),
   timeout: z
-    .strictObject({ connect: duration.optional(), first_byte: duration.optional(), idle: duration.optional() })
+    .strictObject({
+      connect: duration.optional(),
+      first_byte: duration.optional(),
+      idle: duration.optional(),
+      total: duration.optional(),
+    })
+    .default({}),
+  breaker: z
+    .union([
+      z.literal(false),
+      z.strictObject({
+        failures: count.optional(),
+        cool_down: duration.optional(),
+        cool_down_max: duration.optional(),
+      }),
+    ])
     .default({}),
   capabilities: capabilities.default({}),
 })

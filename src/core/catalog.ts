@@ -51,6 +51,8 @@ export interface Channel {
   readonly weight: number
   readonly groups: readonly string[]
   readonly timeouts: ChannelTimeouts
+  /** Undefined for one that is always asked, however often it fails. */
+  readonly breaker: BreakerSettings | undefined
   /** Fields that callers may not pass on, because they would choose another model than the one that is billed. */
   readonly withheld: readonly string[]
   /** Added to every answer from this upstream, e.g. to mark what a sandbox made up. */
@@ -93,4 +95,15 @@ export interface ChannelTimeouts {
   readonly connectMs: number
   readonly firstByteMs: number
   readonly idleMs: number
+  /** Of one call, from its beginning to its last byte. */
+  readonly totalMs: number
+}
+
+/** When a channel, or a key of it, is left alone for a while. */
+export interface BreakerSettings {
+  /** So many failures in a row. */
+  readonly failures: number
+  /** Doubled with each try that fails. */
+  readonly coolDownMs: number
+  readonly coolDownMsMax: number
 }

@@ -28,17 +28,32 @@ export type Failure =
   | { readonly kind: 'balance-too-low'; readonly balance: Nanos; readonly needed: Nanos }
   | { readonly kind: 'cap-reached'; readonly remaining: Nanos; readonly needed: Nanos }
   | { readonly kind: 'upstream-auth' }
-  | { readonly kind: 'upstream-error'; readonly problem: string }
-  | { readonly kind: 'upstream-timeout'; readonly phase: 'first byte' | 'silence' }
-  | { readonly kind: 'upstream-rate-limited'; readonly retryAfter: string }
+  | {
+      readonly kind: 'upstream-error'
+      readonly problem: string
+      /** How long it wants to be left alone, if it says so. */
+      readonly restMs?: number | undefined
+      /** The connection broke before anything came: one that was kept from an earlier call may have been closed meanwhile. */
+      readonly isLost?: boolean
+    }
+  | { readonly kind: 'upstream-timeout'; readonly phase: TimeLimit }
+  | { readonly kind: 'upstream-rate-limited'; readonly retryAfter: string; readonly restMs?: number | undefined }
   | { readonly kind: 'upstream-invalid-request'; readonly message: string }
-  | { readonly kind: 'upstream-unavailable'; readonly model: string }
+  | { readonly kind: 'upstream-unavailable'; readonly model: string; readonly retryAfterSeconds: number }
+  | { readonly kind: 'rate-limited'; readonly limit: 'concurrent' | 'per-minute'; readonly retryAfterSeconds: number }
+  | { readonly kind: 'overloaded' }
+  | { readonly kind: 'header-invalid'; readonly name: string; readonly problem: string }
+  | { readonly kind: 'ceiling-too-low'; readonly needed: Nanos }
+  | { readonly kind: 'idempotency-conflict'; readonly problem: string }
   | { readonly kind: 'ledger-unavailable' }
   | { readonly kind: 'client-gone' }
   | { readonly kind: 'shutting-down' }
   | { readonly kind: 'internal' }
 
 export type FailureKind = Failure['kind']
+
+/** What an upstream was late with. */
+export type TimeLimit = 'connect' | 'first byte' | 'silence' | 'total' | 'caller'
 
 /** Thrown where a failure is known, caught once at the edge. */
 export class GatewayError extends Error {
@@ -86,6 +101,14 @@ const PASSING = { type: 'duet_api_error', mayRetry: true } as const
 
 /** A mistyped model id or path is echoed, but never a megabyte of it. */
 const ECHO_CHARACTERS_MAX = 200
+
+const LATE: Record<TimeLimit, string> = {
+  connect: 'The upstream could not be reached in time',
+  'first byte': 'The upstream did not answer in time',
+  silence: 'The upstream fell silent',
+  total: 'The upstream took longer than a call may take',
+  caller: 'The upstream did not answer in the time that the caller waits',
+}
 
 const LISTING = 'GET /models lists what can be called.'
 const UNSERVED = { hint: 'The catalog has this model, but no channel serves it{here}.', remedy: '/channels' }
@@ -240,7 +263,7 @@ const WIRE: { readonly [K in FailureKind]: Row<K> } = {
     ...PASSING,
     status: 504,
     code: 'upstream_timeout',
-    message: phase === 'silence' ? 'The upstream fell silent' : 'The upstream did not answer in time',
+    message: LATE[phase],
   }),
   'upstream-rate-limited': ({ retryAfter }) => ({
     ...PASSING,
@@ -255,12 +278,54 @@ const WIRE: { readonly [K in FailureKind]: Row<K> } = {
     code: 'upstream_invalid_request',
     message,
   }),
-  'upstream-unavailable': ({ model }) => ({
+  'upstream-unavailable': ({ model, retryAfterSeconds }) => ({
     ...PASSING,
     status: 503,
     code: 'upstream_unavailable',
     message: `No upstream for model ${model} is available right now`,
-    retryAfter: '5',
+    retryAfter: String(retryAfterSeconds),
+  }),
+  'rate-limited': ({ limit, retryAfterSeconds }) => ({
+    ...PASSING,
+    status: 429,
+    code: 'rate_limited',
+    message:
+      limit === 'concurrent'
+        ? 'This key has as many requests under way as it may have'
+        : 'This key has made as many requests in a minute as it may make',
+    hint: 'Wait, or change the limits of this key{here}.',
+    remedy: '/keys',
+    retryAfter: String(retryAfterSeconds),
+  }),
+  overloaded: () => ({
+    ...PASSING,
+    status: 503,
+    code: 'overloaded',
+    message: 'The gateway has as many requests under way as it can take',
+    retryAfter: '1',
+  }),
+  'header-invalid': ({ name, problem }) => ({
+    ...CALLERS,
+    status: 400,
+    code: 'invalid_request',
+    param: name,
+    message: `header ${name} ${problem}`,
+  }),
+  'ceiling-too-low': ({ needed }) => ({
+    ...CALLERS,
+    status: 400,
+    code: 'max_cost_too_low',
+    param: 'x-duet-max-cost',
+    message: `header x-duet-max-cost allows less than the prompt and one token of this request cost (${quota(roundedToMicros(needed))})`,
+    hint: 'Raise the ceiling, or send the request without it.',
+  }),
+  // Official clients would retry every 409; this one stays as it is.
+  'idempotency-conflict': ({ problem }) => ({
+    ...CALLERS,
+    status: 409,
+    code: 'idempotency_conflict',
+    param: 'idempotency-key',
+    message: problem,
   }),
   'ledger-unavailable': () => ({
     ...PASSING,

@@ -36,6 +36,8 @@ const sandboxChannel = (protocol: Channel['protocol'], baseUrl: string, models: 
   weight: 1,
   groups: ['default'],
   timeouts: DEFAULT_TIMEOUTS,
+  // What fails there was asked to fail by a caller, and concerns nobody else.
+  breaker: undefined,
   withheld: [],
   replyHeaders: { 'x-duet-sandbox': 'true' },
 })

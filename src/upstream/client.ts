@@ -1,6 +1,7 @@
 import type { ChannelTimeouts } from '../core/catalog.ts'
 import { GatewayError } from '../core/failure.ts'
 import { verdict } from './verdict.ts'
+import { Watchdog } from './watchdog.ts'
 
 export interface UpstreamRequest {
   readonly url: string
@@ -17,34 +18,53 @@ const BODY_BYTES_MAX = 64 * 1024 * 1024
 const BLANK_BYTES_MAX = 64 * 1024
 /** An upstream that keeps a finished answer open longer than this loses its connection. */
 const RELEASE_MS_MAX = 1_000
-/** Enough of an error body to find its message. */
-const ERROR_BYTES_MAX = 1024 * 1024
+/** Enough of a complaint to find its message; its status says the rest. */
+const COMPLAINT_CHARACTERS_MAX = 1024 * 1024
+const COMPLAINT_MS_MAX = 2_000
 
 /** Calls an upstream; resolves at its headers, throws a failure for every refusal. */
-export async function callUpstream(request: UpstreamRequest): Promise<UpstreamReply> {
-  const { url, headers, body, timeouts, abort } = request
-  const watchdog = new Watchdog(abort)
-  watchdog.expect('first byte', timeouts.connectMs + timeouts.firstByteMs)
+export async function callUpstream({ url, headers, body, timeouts, abort }: UpstreamRequest): Promise<UpstreamReply> {
+  const { connectMs, firstByteMs, idleMs, totalMs } = timeouts
+  const watchdog = new Watchdog(abort, totalMs)
+  watchdog.expect('connect', connectMs)
   try {
     const response = await fetch(url, {
       method: 'POST',
-      headers: { 'content-type': 'application/json', ...headers },
-      body,
+      headers: { 'content-type': 'application/json', ...headers, 'content-length': String(Buffer.byteLength(body)) },
+      body: sentWhole(body, () => {
+        if (watchdog.isAwaiting('connect')) watchdog.expect('first byte', firstByteMs)
+      }),
       signal: abort.signal,
       // A redirect would carry the credential to an address nobody configured.
       redirect: 'manual',
       // Bun's own limit of five minutes would cut long thoughts; ours are per channel.
       timeout: false,
     })
-    const reply = new UpstreamReply(response, watchdog, timeouts.idleMs)
+    watchdog.rest()
+    const reply = new UpstreamReply(response, watchdog, idleMs)
     if (response.ok) return reply
-    const text = await reply.text(ERROR_BYTES_MAX).catch(() => '')
-    throw new GatewayError(verdict(response.status, response.headers.get('retry-after'), text))
+    const complaint = await reply.complaint()
+    const { status, headers: said } = response
+    throw new GatewayError(verdict({ status, headers: said, body: complaint, now: Date.now() }))
   } catch (error) {
     watchdog.rest()
-    throw failureOf(error, abort)
+    throw failureOf(error, abort, { isLost: LOST.has(codeOf(error)) })
   }
 }
+
+/**
+ * A stream, because nothing else tells when a connection is there: it is asked for the body then, and not before. See
+ * docs/decisions/0015-connect-limit.md.
+ */
+const sentWhole = (body: string, connected: () => void): ReadableStream =>
+  new ReadableStream({
+    type: 'direct',
+    pull(controller) {
+      connected()
+      controller.write(body)
+      controller.end()
+    },
+  })
 
 interface Reader {
   read(): Promise<{ readonly value?: Uint8Array }>
@@ -97,19 +117,37 @@ export class UpstreamReply {
     }
   }
 
-  async text(bytesMax = BODY_BYTES_MAX): Promise<string> {
+  async text(): Promise<string> {
     const decoder = new TextDecoder()
     let text = ''
     let bytes = 0
     for (let chunk = await this.next(); chunk; chunk = await this.next()) {
       bytes += chunk.byteLength
-      if (bytes > bytesMax) {
+      if (bytes > BODY_BYTES_MAX) {
         this.cancel()
         throw new GatewayError({ kind: 'upstream-error', problem: 'The upstream sent an answer that is too long' })
       }
       text += decoder.decode(chunk, { stream: true })
     }
     return text + decoder.decode()
+  }
+
+  /** What an upstream says of its refusal, as far as it comes soon. */
+  async complaint(): Promise<string> {
+    const decoder = new TextDecoder()
+    let text = ''
+    const enough = setTimeout(() => this.drop(), Math.min(COMPLAINT_MS_MAX, this.watchdog.leftMs))
+    try {
+      for (let read = await this.reader?.read(); read?.value; read = await this.reader?.read()) {
+        text += decoder.decode(read.value, { stream: true })
+        if (text.length > COMPLAINT_CHARACTERS_MAX) this.drop()
+      }
+    } catch {
+      // Its status has come, and that is what counts.
+    } finally {
+      clearTimeout(enough)
+    }
+    return text
   }
 
   /** The answer is complete: what little may follow is read, so that the connection can serve the next call. */
@@ -128,32 +166,23 @@ export class UpstreamReply {
   /** Nobody reads on: the upstream is told at once, so that it stops generating. */
   cancel(): void {
     this.watchdog.rest()
-    this.reader?.cancel().catch(() => {})
+    this.drop()
     this.watchdog.abort.abort()
   }
-}
 
-/** One timer a call, armed for whatever is awaited next. */
-class Watchdog {
-  readonly abort: AbortController
-  private timer: ReturnType<typeof setTimeout> | undefined
-
-  constructor(abort: AbortController) {
-    this.abort = abort
-  }
-
-  expect(phase: 'first byte' | 'silence', limitMs: number): void {
-    clearTimeout(this.timer)
-    this.timer = setTimeout(() => this.abort.abort(new GatewayError({ kind: 'upstream-timeout', phase })), limitMs)
-  }
-
-  rest(): void {
-    clearTimeout(this.timer)
+  private drop(): void {
+    this.reader?.cancel().catch(() => {})
   }
 }
 
-function failureOf(error: unknown, { signal }: AbortController): GatewayError {
+/** What Bun calls a connection that the other side has closed or reset. */
+const LOST: ReadonlySet<unknown> = new Set(['ECONNRESET', 'EPIPE', 'ConnectionClosed'])
+
+const codeOf = (error: unknown): unknown => (error instanceof Error && 'code' in error ? error.code : undefined)
+
+function failureOf(error: unknown, { signal }: AbortController, { isLost } = { isLost: false }): GatewayError {
   if (signal.aborted && signal.reason instanceof GatewayError) return signal.reason
   if (error instanceof GatewayError) return error
-  return new GatewayError({ kind: 'upstream-error', problem: 'The connection to the upstream failed' }, error)
+  const problem = 'The connection to the upstream failed'
+  return new GatewayError({ kind: 'upstream-error', problem, ...(isLost ? { isLost } : {}) }, error)
 }

@@ -1,23 +1,60 @@
 import type { Failure } from '../core/failure.ts'
 import { scrub } from '../core/scrub.ts'
 
+/** What an upstream answered instead of an answer. */
+export interface Refusal {
+  readonly status: number
+  readonly headers: Headers
+  readonly body: string
+  /** When it came, for those who say until when they want to be left alone. */
+  readonly now: number
+}
+
 /** What an upstream's refusal means to the caller: never the caller's fault unless the request itself was refused. */
-export function verdict(status: number, retryAfter: string | null, body: string): Failure {
+export function verdict(refusal: Refusal): Failure {
+  const { status, headers, body } = refusal
   switch (status) {
     case 401:
     case 402:
     case 403:
       return { kind: 'upstream-auth' }
     case 429:
-      return { kind: 'upstream-rate-limited', retryAfter: safeRetryAfter(retryAfter) }
+      return {
+        kind: 'upstream-rate-limited',
+        retryAfter: safeRetryAfter(headers.get('retry-after')),
+        restMs: restOf(refusal),
+      }
     case 400:
     case 404:
     case 413:
     case 422:
       return { kind: 'upstream-invalid-request', message: errorMessage(body) ?? 'The upstream refused the request' }
     default:
-      return { kind: 'upstream-error', problem: `The upstream failed (HTTP ${status})` }
+      return { kind: 'upstream-error', problem: `The upstream failed (HTTP ${status})`, restMs: restOf(refusal) }
   }
+}
+
+/** Nobody is left alone for longer on its own word: a wrong clock, or seconds meant as milliseconds, must not end a channel. */
+const REST_MS_MAX = 10 * 60_000
+
+/** How long an upstream wants to be left alone; undefined where it does not say so in a way that can be understood. */
+function restOf({ headers, now }: Refusal): number | undefined {
+  const ms = decimal(headers.get('retry-after-ms')) ?? millisecondsIn(headers.get('retry-after'), now)
+  return ms === undefined ? undefined : Math.min(Math.max(0, ms), REST_MS_MAX)
+}
+
+/** Seconds, or a date. */
+function millisecondsIn(value: string | null, now: number): number | undefined {
+  const seconds = decimal(value)
+  if (seconds !== undefined) return seconds * 1_000
+  // Without a time of day it is no date, whatever the parser makes of it.
+  const at = value?.includes(':') ? Date.parse(value) : Number.NaN
+  return Number.isNaN(at) ? undefined : at - now
+}
+
+function decimal(value: string | null): number | undefined {
+  const text = value?.trim() ?? ''
+  return /^\d{1,12}(\.\d{1,9})?$/.test(text) ? Number(text) : undefined
 }
 
 /** Seconds or an HTTP date; anything else would confuse clients that sleep by it. */

@@ -56,6 +56,11 @@ export const HealthView = LatencyView.extend({
   last_error_at: time.nullable(),
   last_error: z.string().nullable(),
   down_since: time.nullable(),
+  breaker: z
+    .enum(['closed', 'open', 'half-open'])
+    .describe('`open`: it is left alone for a while. `half-open`: the next request finds out whether it is back.'),
+  rests_until: time.nullable().describe('The end of the while; null unless `breaker` is `open`.'),
+  refused: z.boolean().describe('The vendor refused the credential: 401, 402 or 403.'),
 })
 export type HealthView = z.infer<typeof HealthView>
 
@@ -77,7 +82,16 @@ export const ChannelView = z.strictObject({
   priority: z.number(),
   weight: z.number(),
   groups: z.array(z.string()).readonly(),
-  timeout: z.strictObject({ connect_ms: milliseconds, first_byte_ms: milliseconds, idle_ms: milliseconds }),
+  timeout: z.strictObject({
+    connect_ms: milliseconds,
+    first_byte_ms: milliseconds,
+    idle_ms: milliseconds,
+    total_ms: milliseconds,
+  }),
+  breaker: z
+    .strictObject({ failures: count, cool_down_ms: milliseconds, cool_down_max_ms: milliseconds })
+    .nullable()
+    .describe('When it is left alone for a while; null for one that is always asked.'),
   paused: z.boolean(),
   shadows: z
     .boolean()
