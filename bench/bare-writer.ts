@@ -22,7 +22,7 @@ export function bareWriter(options: DatabaseOptions, { batch, pairs }: BareLoad)
   const hold = db.prepare(`INSERT INTO holds VALUES (${marks(13)})`)
   const release = db.prepare('DELETE FROM holds WHERE request_id = ?')
   const entry = db.prepare(`INSERT INTO entries VALUES (${marks(15)})`)
-  const usage = db.prepare(`INSERT INTO usage VALUES (NULL, ${marks(24)})`)
+  const usage = db.prepare(`INSERT INTO usage VALUES (NULL, ${marks(25)})`)
   const [account, key, hash] = [`acc_${newHex(10)}`, `key_${newHex(10)}`, newHex(32)]
   let seq = 0
 
@@ -53,7 +53,7 @@ export function bareWriter(options: DatabaseOptions, { batch, pairs }: BareLoad)
           300,
           100,
         ],
-        ...['upstream', 1, 855_000n, 9_000_000n, now, 10, 20, seq, null],
+        ...['upstream', 1, 855_000n, 9_000_000n, now, 10, 20, seq, null, null],
       )
     }
   })

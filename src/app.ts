@@ -1,6 +1,7 @@
 import { playgroundLimits, redemptionLimits } from './admin/attempts.ts'
 import { channelAlerts } from './admin/channel-alerts.ts'
 import { SignInLimits } from './admin/sign-in-limits.ts'
+import { logBreaker } from './breaker-log.ts'
 import { choresOf } from './chores.ts'
 import type { Config } from './config/config.ts'
 import type { Channel, Model } from './core/catalog.ts'
@@ -8,16 +9,24 @@ import { newHex, newSecret } from './core/ids.ts'
 import { createSealer } from './core/seal.ts'
 import { Flights } from './gateway/flights.ts'
 import { Keeper } from './gateway/keeper.ts'
+import { KeyLimits } from './gateway/key-limits.ts'
 import { previewRequest } from './gateway/preview.ts'
 import { probeChannel } from './gateway/probe.ts'
 import { Refusals } from './gateway/refusals.ts'
+import { Repeats } from './gateway/repeats.ts'
+import { Router } from './gateway/router.ts'
+import { Door } from './http/door.ts'
+import { EDGE_LIMITS, type EdgeLimits } from './http/limits.ts'
 import { listen } from './http/server.ts'
 import { Ledger, TEND_MS } from './ledger/ledger.ts'
 import { Redemptions } from './ledger/redemptions.ts'
 import { LiveCatalog } from './live-catalog.ts'
 import { Notifier } from './notices/notifier.ts'
 import { openStore } from './open-store.ts'
+import { Breakers } from './routing/breakers.ts'
 import type { Catalog } from './routing/catalog.ts'
+import { reportOf } from './routing/channel-report.ts'
+import type { Route } from './routing/choose.ts'
 import { Health } from './routing/health.ts'
 import { createFirstAccount } from './setup/first-account.ts'
 import { createFirstInvite } from './setup/first-invite.ts'
@@ -25,6 +34,8 @@ import { SandboxChannels } from './setup/sandbox-channels.ts'
 import { findSecret } from './setup/secret-file.ts'
 import { createLog } from './telemetry/log.ts'
 import { Metrics } from './telemetry/metrics.ts'
+import { gauge } from './telemetry/prometheus.ts'
+import { UpstreamMetrics } from './telemetry/upstream-metrics.ts'
 import { Tending } from './tending.ts'
 import { VERSION } from './version.ts'
 
@@ -42,14 +53,16 @@ export interface App {
   readonly isSandbox: boolean
   /** Reads models and channels again; a faulty file is refused whole and the last good one stays. */
   reload(): Promise<void>
-  /** False if something could not be written. */
-  stop(): Promise<boolean>
+  /** Lets what is under way finish, but not for long, nor once `hurry` is aborted. False if something could not be written. */
+  stop(hurry: AbortSignal): Promise<boolean>
 }
 
-const DRAIN_MS_MAX = 30_000
-
 /** The only place that wires parts together. */
-export async function startApp(config: Config, write: (text: string) => void): Promise<App> {
+export async function startApp(
+  config: Config,
+  write: (text: string) => void,
+  limits: EdgeLimits = EDGE_LIMITS,
+): Promise<App> {
   const clock = Date.now
   const loaded = await config.catalog.load()
   const store = openStore(config)
@@ -66,12 +79,23 @@ export async function startApp(config: Config, write: (text: string) => void): P
   const sealer = createSealer(findSecret({ given: config.secret, folder, name: 'secret', generate: newSecret }).secret)
   const sandbox = new SandboxChannels()
   const health = new Health(clock)
-  const live = await LiveCatalog.open({ source: config.catalog, store, sealer, sandbox, health, log, clock }, loaded)
+  const breakers = new Breakers({ clock, tell: change => logBreaker(change, log) })
+  const counts = new UpstreamMetrics({
+    channels: () => live.current.channels,
+    ofChannel: channel => reportOf(channel, breakers),
+    ofKey: (channel, keyId) => breakers.ofKey(channel, keyId),
+  })
+  const upstreams = [health, breakers, counts]
+  const live = await LiveCatalog.open({ source: config.catalog, store, sealer, sandbox, upstreams, log, clock }, loaded)
   const catalog = () => live.current
 
   const flights = new Flights()
+  const door = new Door(config.maxInFlight)
+  const router = new Router(breakers, Math.random)
   const tellLost = (message: string) => (error: unknown) => log.error(message, { error })
-  const probe = (channel: Channel, model: Model) => probeChannel(channel, model, clock)
+  const isLeftAlone = (channel: string, keyId: string) => breakers.ofKey(channel, keyId).state !== 'closed'
+  const answered = ({ channel, key }: Route) => breakers.forget(channel.name, key?.id)
+  const probe = (channel: Channel, model: Model) => probeChannel(channel, model, { clock, answered, isLeftAlone })
   const publicUrl = () => config.publicUrl ?? reachable(listening.url)
   const consoleUrl = () => `${publicUrl()}/console`
   // An address that only this machine can use is no hint for callers from elsewhere.
@@ -80,19 +104,25 @@ export async function startApp(config: Config, write: (text: string) => void): P
   const notifier = new Notifier({ notices, sealer, clock, consoleUrl: () => `${publicUrl()}/console/billing` })
   const refusals = new Refusals({ ledger, clock, report: tellLost('a refused request was not recorded') })
   const keeper = new Keeper({ captures, sealer, consoleUrl: hintUrl, report: tellLost('a request was not stored') })
+  const repeats = new Repeats({ answers: store.answers, sealer, refusals, clock })
   const listening = listen(config, {
-    gateway: { keys: directory, ledger, refusals, keeper, flights, health, clock, catalog },
+    gateway: {
+      ...{ keys: directory, ledger, refusals, keeper, repeats, clock, catalog },
+      limits: new KeyLimits(() => performance.now()),
+      ...{ flights, router, breakers, health, counts },
+    },
     admin: {
       ...{ directory, people, ledger, records, standing, captures, audit, sealer, clock, probe, publicUrl },
       ...{ signIns: new SignInLimits(clock), redeeming: redemptionLimits(clock), playing: playgroundLimits(clock) },
       ...{ log, codes, redemptions },
       ...{ notices, testNotice: (target, subject) => notifier.test(target, subject) },
       ...{ adminToken: token.secret, version: VERSION, isSandbox: () => catalog().isSandbox },
-      ...{ catalog, editor: live, health, prices: store.prices, channelAlerts: () => channelAlerts(catalog(), health) },
+      ...{ catalog, editor: live, health, breakers, prices: store.prices },
+      channelAlerts: () => channelAlerts(catalog(), { health, breakers, since: health.since }),
       preview: request => previewRequest(request, catalog()),
     },
-    log,
-    metrics: new Metrics(VERSION),
+    ...{ door, limits, log },
+    metrics: new Metrics(VERSION, [counts, holdsGauge(ledger), inFlightGauge(door)]),
     consoleUrl: hintUrl,
   })
 
@@ -100,7 +130,7 @@ export async function startApp(config: Config, write: (text: string) => void): P
   const firstKey = await createFirstAccount(config.bootstrapKey, { directory, ledger, records, clock })
   const signInLink = await createFirstInvite({ directory, people, sealer, clock, publicUrl })
 
-  const chores = choresOf({ ledger, redemptions, directory, people, captures, notifier, log, clock })
+  const chores = choresOf({ ledger, redemptions, directory, people, captures, repeats, notifier, log, clock })
   const tending = new Tending(chores, log)
   await tending.begin(TEND_MS)
 
@@ -116,8 +146,13 @@ export async function startApp(config: Config, write: (text: string) => void): P
     async reload() {
       await live.reload()
     },
-    async stop() {
-      await listening.drain(DRAIN_MS_MAX, () => flights.cut())
+    async stop(hurry) {
+      await listening.drain({
+        limitMs: config.drainSeconds * 1000,
+        hurry,
+        isIdle: () => flights.count === 0,
+        cut: () => flights.cut(),
+      })
       tending.end()
       await notifier.stop()
       const unwritten = await ledger.drain()
@@ -132,6 +167,12 @@ export async function startApp(config: Config, write: (text: string) => void): P
     },
   }
 }
+
+const holdsGauge = (ledger: Ledger) =>
+  gauge({ name: 'duet_holds_open', help: 'Calls that money is held for.' }, () => ledger.holdsOpen)
+
+const inFlightGauge = (door: Door) =>
+  gauge({ name: 'duet_inflight_requests', help: 'Turns of callers that are under way.' }, () => door.inside)
 
 const isLoopback = (host: string): boolean => /^(127\.|localhost$|::1$|\[::1\]$)/.test(host)
 

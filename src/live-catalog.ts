@@ -3,11 +3,11 @@ import type { Step } from './config/changes.ts'
 import type { CatalogSource, LoadedCatalog } from './config/config.ts'
 import { layCatalog } from './config/layers.ts'
 import type { Opened, OpenedChannel, ReadManaged } from './config/managed.ts'
+import type { Channel } from './core/catalog.ts'
 import { type CatalogChange, type CatalogEditor, ChangeRefused, type ManagedChannel } from './core/managed.ts'
 import type { Sealer } from './core/seal.ts'
 import type { Store } from './core/store.ts'
 import { Catalog } from './routing/catalog.ts'
-import type { Health } from './routing/health.ts'
 import type { SandboxChannels } from './setup/sandbox-channels.ts'
 import type { Log } from './telemetry/log.ts'
 
@@ -16,9 +16,14 @@ export interface LiveCatalogDeps {
   readonly store: Pick<Store, 'managed' | 'prices'>
   readonly sealer: Sealer
   readonly sandbox: SandboxChannels
-  readonly health: Health
+  /** Those who remember what became of calls, and must forget what is not there any more. */
+  readonly upstreams: readonly Follower[]
   readonly log: Log
   readonly clock: () => number
+}
+
+interface Follower {
+  follow(before: readonly Channel[], after: readonly Channel[]): void
 }
 
 interface Snapshot {
@@ -117,7 +122,7 @@ export class LiveCatalog implements CatalogEditor {
   private async swap(loaded: LoadedCatalog): Promise<void> {
     const before = this.current
     this.snapshot = await build(loaded, this.deps)
-    this.deps.health.follow(before.channels, this.current.channels)
+    for (const follower of this.deps.upstreams) follower.follow(before.channels, this.current.channels)
   }
 
   private inTurn<T>(work: () => Promise<T>): Promise<T> {

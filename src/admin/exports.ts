@@ -27,7 +27,7 @@ const SLICE_ROWS = 500
 const USAGE_COLUMNS = [
   ...['started_at', 'request_id', 'account', 'key', 'key_name', 'model', 'channel', 'protocol', 'upstream_protocol'],
   ...['stream', 'status', 'ending', 'input', 'cache_read', 'cache_write', 'output', 'reasoning', 'source', 'cost'],
-  ...['first_byte_ms', 'duration_ms', 'error'],
+  ...['first_byte_ms', 'duration_ms', 'error', 'attempts'],
 ]
 
 async function exportUsage({ call, actor, deps }: Matched<ExportsDeps>): Promise<AdminReply> {
@@ -49,7 +49,7 @@ async function usageCells(rows: readonly UsageRow[], actor: Actor, { directory }
     ...[view.started_at, view.request_id, view.account, view.key, view.key_name, view.model, view.channel],
     ...[view.protocol, view.upstream_protocol, view.stream, view.status, view.ending],
     ...[tokens.input, tokens.cache_read, tokens.cache_write, tokens.output, tokens.reasoning, view.source],
-    ...[{ amount: cost }, view.first_byte_ms, view.duration_ms, rows[place]?.error ?? null],
+    ...[{ amount: cost }, view.first_byte_ms, view.duration_ms, rows[place]?.error ?? null, view.attempts],
   ])
 }
 

@@ -1,35 +1,43 @@
 import type { Channel, VendorKey } from '../core/catalog.ts'
 import { percentile } from '../core/percentile.ts'
+import type { BreakerReport } from '../routing/breakers.ts'
+import { type BreakerSource, reportOf } from '../routing/channel-report.ts'
 import type { Health, HealthReport } from '../routing/health.ts'
 import type { ChannelKeyView, HealthView } from './contract.ts'
 
-export type HealthSource = Pick<Health, 'of' | 'ofKey'>
+/** What is known of upstreams: how their calls went, and who is left alone for a while. */
+export interface HealthSource {
+  readonly health: Pick<Health, 'of' | 'ofKey'>
+  readonly breakers: BreakerSource
+}
 
 /** What a key says for itself that cannot be used at all. */
 const SEALED = 'this key was sealed with another DUET_SECRET and cannot be opened; give it again'
 
-export function viewChannelHealth({ name, isPaused, keys }: Channel, health: HealthSource): HealthView {
-  const view = viewHealth(health.of(name))
+export function viewChannelHealth(channel: Channel, { health, breakers }: HealthSource): HealthView {
+  const { name, isPaused, keys, usableKeys } = channel
+  const seen = viewHealth(health.of(name), reportOf(channel, breakers))
   const lost = keys.filter(({ secret }) => secret === undefined)
-  const state = lost.length > 0 && lost.length === keys.length ? 'down' : view.state
-  return {
-    ...view,
-    state: isPaused ? 'paused' : state,
-    last_error: view.last_error ?? (lost.length > 0 ? SEALED : null),
-  }
+  const out = usableKeys.filter(({ id }) => breakers.ofKey(name, id).state !== 'closed')
+  const [problem] = out.flatMap(({ id }) => health.ofKey(name, id).lastError ?? [])
+  const view = { ...seen, last_error: seen.last_error ?? problem ?? (lost.length > 0 ? SEALED : null) }
+  if (isPaused) return { ...view, state: 'paused' }
+  if (lost.length > 0 && lost.length === keys.length) return { ...view, state: 'down' }
+  return out.length > 0 && view.state !== 'down' ? { ...view, state: 'degraded' } : view
 }
 
-export function viewKey({ name }: Channel, key: VendorKey, health: HealthSource): ChannelKeyView {
+export function viewKey({ name }: Channel, key: VendorKey, { health, breakers }: HealthSource): ChannelKeyView {
   const { id, hint, isPaused, secret } = key
-  const view = viewHealth(health.ofKey(name, id))
+  const view = viewHealth(health.ofKey(name, id), breakers.ofKey(name, id))
   const seen = secret === undefined ? ({ ...view, state: 'down', last_error: SEALED } as const) : view
   return { id, hint, paused: isPaused, health: isPaused ? { ...seen, state: 'paused' } : seen }
 }
 
-export function viewHealth(report: HealthReport): HealthView {
-  const { state, requests, errors, durationsMs, firstBytesMs, lastOkAt, lastErrorAt, lastError, downSince } = report
+function viewHealth(report: HealthReport, { state: breaker, restsUntil, isRefused }: BreakerReport): HealthView {
+  const { requests, errors, durationsMs, firstBytesMs, lastOkAt, lastErrorAt, lastError, downSince } = report
+  const isOut = breaker !== 'closed'
   return {
-    ...{ state, requests, errors, sample: durationsMs.length },
+    ...{ state: isOut ? 'down' : report.state, requests, errors, sample: durationsMs.length },
     p50_ms: percentile(durationsMs, 50) ?? null,
     p95_ms: percentile(durationsMs, 95) ?? null,
     first_byte_p50_ms: percentile(firstBytesMs, 50) ?? null,
@@ -37,7 +45,8 @@ export function viewHealth(report: HealthReport): HealthView {
     last_ok_at: timeOf(lastOkAt),
     last_error_at: timeOf(lastErrorAt),
     last_error: lastError ?? null,
-    down_since: timeOf(downSince),
+    down_since: timeOf(downSince ?? (isOut ? lastErrorAt : undefined)),
+    ...{ breaker, rests_until: timeOf(breaker === 'open' ? restsUntil : undefined), refused: isRefused },
   }
 }
 

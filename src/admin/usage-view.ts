@@ -2,7 +2,7 @@ import type { Directory } from '../core/directory.ts'
 import type { UsageRow } from '../core/ledger.ts'
 import { formatDollars } from '../core/money.ts'
 import type { UsageView } from './contract.ts'
-import { viewTokens } from './receipt.ts'
+import { attemptsOf, viewTokens } from './receipt.ts'
 import type { Actor } from './route.ts'
 
 /** Records as this actor may see them, with the names of their keys. */
@@ -14,16 +14,16 @@ export async function viewUsages(
   return rows.map(row => viewUsage(row, names.get(row.keyId) ?? '', actor))
 }
 
-const viewUsage = ({ call, ...row }: UsageRow, keyName: string, actor: Actor): UsageView => ({
+const viewUsage = (row: UsageRow, keyName: string, actor: Actor): UsageView => ({
   request_id: row.requestId,
   account: row.accountId,
   key: row.keyId,
   key_name: keyName,
-  model: call.model,
-  channel: maySeeChannels(actor) ? call.channel : '',
-  protocol: call.protocol,
-  upstream_protocol: call.upstreamProtocol,
-  stream: call.stream,
+  model: row.call.model,
+  channel: maySeeChannels(actor) ? row.call.channel : '',
+  protocol: row.call.protocol,
+  upstream_protocol: row.call.upstreamProtocol,
+  stream: row.call.stream,
   status: row.status,
   ending: row.ending ?? null,
   tokens: viewTokens(row.usage),
@@ -32,6 +32,7 @@ const viewUsage = ({ call, ...row }: UsageRow, keyName: string, actor: Actor): U
   started_at: isoTime(row.startedAt),
   first_byte_ms: row.firstByteMs ?? null,
   duration_ms: row.durationMs,
+  attempts: attemptsOf(row).length,
 })
 
 /** Whose upstreams they are is the operator's business. */

@@ -1,23 +1,35 @@
-import type { ChannelTestView, ChannelView, List } from '../admin/contract.ts'
+import type { ChannelTestView, ChannelView, HealthView, List } from '../admin/contract.ts'
 import { type Api, apiOf, apiPath, UPSTREAM_MS_MAX } from './api.ts'
 import type { Context, Run } from './command.ts'
 import { notFound, unhealthy } from './failure.ts'
 import type { Paint } from './paint.ts'
 import { rows } from './rows.ts'
-import { type Column, clean, indent } from './table.ts'
+import { type Column, clean, indent, shortTime } from './table.ts'
 
 const COLUMNS: readonly Column<ChannelView>[] = [
   { title: 'NAME', cell: ({ name }) => name },
   { title: 'PROTOCOL', cell: ({ protocol }) => protocol },
   { title: 'STATE', cell: ({ health }) => health.state },
+  { title: 'TRIED AGAIN', cell: ({ health }) => triedAgain(health) },
+  { title: 'KEYS', cell: workingKeys },
   { title: 'BASE URL', cell: ({ base_url }) => base_url },
   { title: 'MODELS', kind: 'number', cell: ({ models }) => Object.keys(models).length },
   { title: 'PRIORITY', kind: 'number', cell: ({ priority }) => priority },
   { title: 'WEIGHT', kind: 'number', cell: ({ weight }) => weight },
   { title: 'GROUPS', cell: ({ groups }) => groups.join(', ') },
   { title: 'ORIGIN', cell: ({ origin }) => origin },
-  { title: 'HEALTH', cell: ({ health }) => health.state },
 ]
+
+/** When one that is left alone gets a request again. */
+function triedAgain({ breaker, rests_until }: HealthView): string | null {
+  return breaker === 'half-open' ? 'next request' : shortTime(rests_until)
+}
+
+/** How many there are, and how many of them work where not all do. */
+function workingKeys({ keys }: ChannelView): string {
+  const working = keys.filter(({ health }) => health.state !== 'paused' && health.state !== 'down')
+  return working.length === keys.length ? String(keys.length) : `${working.length} of ${keys.length}`
+}
 
 export const list: Run = async (_, context) => {
   const found = await listChannels(apiOf(context))

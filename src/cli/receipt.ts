@@ -1,6 +1,6 @@
-import type { BillLineView, ReceiptView, UsageReceiptView, UsageView } from '../admin/contract.ts'
+import type { AttemptView, BillLineView, ReceiptView, UsageReceiptView, UsageView } from '../admin/contract.ts'
 import type { Paint } from './paint.ts'
-import { indent, pairs, shortTime, table, usd } from './table.ts'
+import { type Column, indent, pairs, shortTime, table, usd } from './table.ts'
 
 /** Everything that explains a bill, from the hold to the entry. */
 export function receiptText(usage: UsageReceiptView, paint: Paint): string {
@@ -101,18 +101,23 @@ function entry({ entry }: ReceiptView): string {
   ])
 }
 
+const ATTEMPT_COLUMNS: readonly Column<AttemptView>[] = [
+  { title: 'CHANNEL', cell: ({ channel }) => channel },
+  { title: 'PROTOCOL', cell: ({ protocol }) => protocol },
+  { title: 'STATUS', cell: ({ status }) => status },
+  { title: 'FIRST BYTE MS', kind: 'number', cell: ({ first_byte_ms }) => first_byte_ms },
+  { title: 'MS', kind: 'number', cell: ({ duration_ms }) => duration_ms },
+]
+
+/** Of a single one, all this is said of the request. */
+const SEVERAL_COLUMNS: readonly Column<AttemptView>[] = [
+  { title: 'START MS', kind: 'number', cell: ({ start_ms }) => start_ms },
+  { title: 'KEY', cell: ({ key }) => key || null },
+  { title: 'ERROR', cell: ({ error }) => error },
+]
+
 const attempts = ({ attempts }: ReceiptView, paint: Paint): string =>
-  table(
-    [
-      { title: 'CHANNEL', cell: ({ channel }) => channel },
-      { title: 'PROTOCOL', cell: ({ protocol }) => protocol },
-      { title: 'STATUS', cell: ({ status }) => status },
-      { title: 'FIRST BYTE MS', kind: 'number', cell: ({ first_byte_ms }) => first_byte_ms },
-      { title: 'MS', kind: 'number', cell: ({ duration_ms }) => duration_ms },
-    ],
-    attempts,
-    paint,
-  )
+  table([...ATTEMPT_COLUMNS, ...(attempts.length > 1 ? SEVERAL_COLUMNS : [])], attempts, paint)
 
 const timings = ({ timings }: ReceiptView): string =>
   pairs([

@@ -1,6 +1,8 @@
 import type { ProtocolName } from './ask.ts'
+import type { Attempt } from './attempt.ts'
 import type { Nanos } from './money.ts'
 import type { Price, PriceVersion } from './price.ts'
+import type { StoredAnswer } from './repeats.ts'
 import type { FinishReason } from './turn.ts'
 import type { Usage, UsageSource } from './usage.ts'
 
@@ -72,8 +74,11 @@ export type HoldOutcome =
   /** The call is over: there is nothing to extend. */
   | { readonly type: 'no-hold' }
 
-/** How an answer ended that was not broken off: as the model said, or because the money was used up. */
-export type Ending = FinishReason | 'funds'
+/** What ended an answer that could have gone on: the money there was, or the ceiling that the caller had set. */
+export type Shortage = 'funds' | 'ceiling'
+
+/** How an answer ended that was not broken off: as the model said, or because no more was to be spent on it. */
+export type Ending = FinishReason | Shortage
 
 /** What a call came to. */
 export interface Closing {
@@ -92,6 +97,10 @@ export interface Closing {
   readonly startedAt: number
   readonly firstByteMs: number | undefined
   readonly durationMs: number
+  /** All of them, in their order, where it took more than one; undefined where the first upstream that was asked answered. */
+  readonly attempts?: readonly Attempt[] | undefined
+  /** For whoever asks again under the same name: stored together with the charge, or not at all. */
+  readonly answer?: StoredAnswer | undefined
 }
 
 /** A request that was turned away before anything was held for it. It was sent nowhere and costs nothing. */
@@ -112,7 +121,7 @@ export interface Settled {
 }
 
 /** The record of one request, for people. */
-export interface UsageRow extends Omit<Closing, 'price'> {
+export interface UsageRow extends Omit<Closing, 'price' | 'answer'> {
   readonly cost: Nanos
   readonly held: Nanos
 }

@@ -60,10 +60,6 @@ export async function callChannel({ channel, key, ask, headers, body, abort }: C
   })
 }
 
-/** Several keys of one channel share its calls evenly. */
-export const pickKey = ({ usableKeys }: Channel): UsableKey | undefined =>
-  usableKeys[Math.floor(Math.random() * usableKeys.length)]
-
 /** A vendor's complaint may quote the name it knows the model by, or our credential. */
 export function concealer(model: Model, channel: Channel): (failure: Failure) => Failure {
   const { name: known } = servedBy(channel, model)

@@ -1,33 +1,67 @@
 import { GatewayError } from '../core/failure.ts'
 
-/** One upstream call under way: aborted when the caller leaves or the gateway will wait no longer. */
+/** One request under way: cut when the caller leaves or will wait no longer, and when the gateway will not. */
 export interface Flight {
-  readonly abort: AbortController
+  /** For one upstream call of it; there is one at a time. */
+  call(): AbortController
+  /** The answer is on its way: the caller waits as long as something comes. */
+  answered(): void
   /** Called once the request is settled; nothing refers to it any more then. */
   end(): void
 }
 
-/** All upstream calls under way. */
-export class Flights {
-  private readonly flying = new Set<AbortController>()
+interface Passenger {
+  /** Aborted when the client has left. */
+  readonly signal: AbortSignal
+  /** How long the caller waits for an answer to begin; undefined where nobody has said. */
+  readonly waitsMs: number | undefined
+}
 
-  begin(clientGone: AbortSignal): Flight {
-    const abort = new AbortController()
-    const leave = () => abort.abort(new GatewayError({ kind: 'client-gone' }))
-    if (clientGone.aborted) leave()
-    clientGone.addEventListener('abort', leave, { once: true })
-    this.flying.add(abort)
+type Cut = (reason: GatewayError) => void
+
+/** All requests that have an upstream call under way. */
+export class Flights {
+  private readonly flying = new Set<Cut>()
+  private stopped: GatewayError | undefined
+
+  begin({ signal, waitsMs }: Passenger): Flight {
+    let current: AbortController | undefined
+    let cutBy: GatewayError | undefined
+    const cut: Cut = reason => {
+      cutBy ??= reason
+      current?.abort(cutBy)
+    }
+    const leave = () => cut(new GatewayError({ kind: 'client-gone' }))
+    if (signal.aborted) leave()
+    if (this.stopped) cut(this.stopped)
+    signal.addEventListener('abort', leave, { once: true })
+    const timer =
+      waitsMs === undefined
+        ? undefined
+        : setTimeout(() => cut(new GatewayError({ kind: 'upstream-timeout', phase: 'caller' })), waitsMs)
+    this.flying.add(cut)
     return {
-      abort,
+      call: () => {
+        current = new AbortController()
+        if (cutBy) current.abort(cutBy)
+        return current
+      },
+      answered: () => clearTimeout(timer),
       end: () => {
-        clientGone.removeEventListener('abort', leave)
-        this.flying.delete(abort)
+        clearTimeout(timer)
+        signal.removeEventListener('abort', leave)
+        this.flying.delete(cut)
       },
     }
   }
 
-  /** A stopping gateway ends what is still under way; each call reports it to its caller and settles. */
+  get count(): number {
+    return this.flying.size
+  }
+
+  /** A stopping gateway ends what is still under way, or begins now; each call reports it to its caller and settles. */
   cut(): void {
-    for (const abort of this.flying) abort.abort(new GatewayError({ kind: 'shutting-down' }))
+    this.stopped = new GatewayError({ kind: 'shutting-down' })
+    for (const cut of this.flying) cut(this.stopped)
   }
 }

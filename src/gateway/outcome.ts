@@ -1,41 +1,35 @@
-import type { Channel, Model, UsableKey } from '../core/catalog.ts'
+import type { Model } from '../core/catalog.ts'
 import { type Failure, type GatewayError, wireOf } from '../core/failure.ts'
 import { scrub } from '../core/scrub.ts'
-import type { Health, UpstreamFailure } from '../routing/health.ts'
+import type { UpstreamFault } from '../routing/breakers.ts'
+import type { Route } from '../routing/choose.ts'
 import { concealer, reasonOf } from './channel.ts'
-import type { Timings } from './settlement.ts'
 
-export interface Attempt {
-  readonly model: Model
-  readonly channel: Channel
-  readonly key: UsableKey | undefined
+/**
+ * What a failure says about the upstream; undefined where it says nothing: a request that was refused with good reason, a
+ * caller who left, or who would not wait as long as the channel may take.
+ */
+export function faultOf({ failure, cause }: GatewayError, model: Model, { channel }: Route): UpstreamFault | undefined {
+  const blame = blameOf(failure)
+  if (!blame) return undefined
+  const text = scrub(`${wireOf(concealer(model, channel)(failure)).message}${reasonOf(cause)}`)
+  return { ...blame, isAuth: failure.kind === 'upstream-auth', text }
 }
 
-/** What the upstream made of a call that is over. Nothing is noted where the end says nothing about the upstream. */
-export function noteOutcome(
-  { model, channel, key }: Attempt,
-  { failed, timings }: { readonly failed: GatewayError | undefined; readonly timings: Timings },
-  health: Pick<Health, 'note'>,
-): void {
-  if (failed && !isUpstreams(failed.failure)) return
-  const failure = failed && describe(failed, concealer(model, channel))
-  health.note({ channel: channel.name, keyId: key?.id, failure, ...timings })
-}
+/** Whatever is an upstream's fault, another one may do better. */
+export const isWorthAnotherTry = (failure: Failure): boolean => blameOf(failure) !== undefined
 
-/** A request that it refused with good reason, or a caller who left, is no fault of an upstream. */
-function isUpstreams({ kind }: Failure): boolean {
-  switch (kind) {
+function blameOf(failure: Failure): Pick<UpstreamFault, 'scope' | 'restMs'> | undefined {
+  switch (failure.kind) {
     case 'upstream-auth':
-    case 'upstream-error':
-    case 'upstream-timeout':
+      return { scope: 'key', restMs: undefined }
     case 'upstream-rate-limited':
-      return true
+      return { scope: 'key', restMs: failure.restMs }
+    case 'upstream-error':
+      return { scope: 'channel', restMs: failure.restMs }
+    case 'upstream-timeout':
+      return failure.phase === 'caller' ? undefined : { scope: 'channel', restMs: undefined }
     default:
-      return false
+      return undefined
   }
 }
-
-const describe = ({ failure, cause }: GatewayError, conceal: (failure: Failure) => Failure): UpstreamFailure => ({
-  text: scrub(`${wireOf(conceal(failure)).message}${reasonOf(cause)}`),
-  isAuth: failure.kind === 'upstream-auth',
-})

@@ -1,12 +1,13 @@
-import { type Channel, isUsable, type Model } from '../core/catalog.ts'
+import type { Channel, Model } from '../core/catalog.ts'
 import { GatewayError, invalid } from '../core/failure.ts'
 import type { Preview, PreviewRequest } from '../core/preview.ts'
 import { PROTOCOLS } from '../protocol/protocols.ts'
 import type { Catalog } from '../routing/catalog.ts'
-import { choose } from '../routing/choose.ts'
-import { isPassedOn, pairFor } from './channel.ts'
+import { chooseBlindly } from '../routing/choose.ts'
+import { isPassedOn } from './channel.ts'
+import { prepare } from './prepare.ts'
 import { encodeFor } from './relay.ts'
-import { applyImagePolicy, modelName } from './serve.ts'
+import { modelName } from './serve.ts'
 
 /** The first steps of a turn, up to the request that would leave: nobody pays, nobody is called. */
 export function previewRequest({ protocol: name, body, channel: wanted }: PreviewRequest, catalog: Catalog): Preview {
@@ -14,11 +15,11 @@ export function previewRequest({ protocol: name, body, channel: wanted }: Previe
   const model = findModel(modelName(body), catalog)
   const asked = protocol.read(body, JSON.stringify(body))
   const channel = findChannel(model, wanted, catalog)
-  const ask = applyImagePolicy(asked, { model, channel, protocol })
+  const { ask, pair } = prepare({ asked, model }, channel)
   const { maxOutputTokens } = model
   // As with enough money for all that is asked for.
   const maxTokens = ask.maxTokens === undefined ? undefined : Math.min(ask.maxTokens, maxOutputTokens)
-  const { body: text, dropped } = encodeFor({ ask, model, channel, pair: pairFor(ask, model, channel), maxTokens })
+  const { body: text, dropped } = encodeFor({ ask, model, channel, pair, maxTokens })
   return {
     channel: channel.name,
     upstream: channel.protocol,
@@ -37,9 +38,9 @@ function findModel(name: string, catalog: Catalog): Model {
 function findChannel(model: Model, wanted: string | undefined, catalog: Catalog): Channel {
   const serving = catalog.channels.filter(({ models }) => models.has(model.id))
   if (wanted === undefined) {
-    const chosen = choose(serving.filter(isUsable), 0)
-    if (!chosen) throw new GatewayError({ kind: 'upstream-unavailable', model: model.id })
-    return chosen
+    const chosen = chooseBlindly(serving)
+    if (!chosen) throw new GatewayError({ kind: 'upstream-unavailable', model: model.id, retryAfterSeconds: 1 })
+    return chosen.channel
   }
   const named = serving.find(({ name }) => name === wanted)
   if (!named) throw invalid('channel', `does not name a channel that serves ${model.id}`)

@@ -5,7 +5,8 @@ import type { Probe } from '../core/probe.ts'
 import { NO_USAGE } from '../core/usage.ts'
 import { asAnswerFailure, flatText } from '../protocol/answer.ts'
 import { PROTOCOLS } from '../protocol/protocols.ts'
-import { callChannel, concealer, pairFor, pickKey, reasonOf, targetOf } from './channel.ts'
+import type { Route } from '../routing/choose.ts'
+import { callChannel, concealer, pairFor, reasonOf, targetOf } from './channel.ts'
 import { viewOf } from './view.ts'
 
 const CLIENTS: readonly ProtocolName[] = ['chat', 'messages']
@@ -13,16 +14,26 @@ const CLIENTS: readonly ProtocolName[] = ['chat', 'messages']
 const PROBE_TOKENS = 16
 
 /** Calls a channel once for each protocol, outside all accounts: the operator wants to see whether it answers, and how. */
-export const probeChannel = (channel: Channel, model: Model, clock: () => number): Promise<Probe[]> =>
-  Promise.all(CLIENTS.map(client => probe(client, { channel, model, clock })))
+export const probeChannel = (channel: Channel, model: Model, deps: ProbeDeps): Promise<Probe[]> =>
+  Promise.all(CLIENTS.map(client => probe(client, { channel, model, ...deps })))
 
-interface ProbeParts {
-  readonly channel: Channel
-  readonly model: Model
+interface ProbeDeps {
   readonly clock: () => number
+  /** Whether callers' requests are kept from it for a while. */
+  readonly isLeftAlone: (channel: string, keyId: string) => boolean
+  /** What answers an operator may be asked by callers again. */
+  readonly answered: (route: Route) => void
 }
 
-async function probe(client: ProtocolName, { channel, model, clock }: ProbeParts): Promise<Probe> {
+interface ProbeParts extends ProbeDeps {
+  readonly channel: Channel
+  readonly model: Model
+}
+
+async function probe(
+  client: ProtocolName,
+  { channel, model, clock, answered, isLeftAlone }: ProbeParts,
+): Promise<Probe> {
   const text = JSON.stringify({
     model: model.id,
     max_tokens: PROBE_TOKENS,
@@ -38,10 +49,11 @@ async function probe(client: ProtocolName, { channel, model, clock }: ProbeParts
     ...outcome,
   })
   try {
-    const key = pickKey(channel) ?? pausedKey(channel)
+    const key = keyToTest(channel, isLeftAlone)
     const reply = await callChannel({ channel, key, ask, body, headers: new Headers(), abort: new AbortController() })
     const answer = pair.body(await reply.text(), viewOf(ask, { model, startedAt, promptEstimate: 0 }))
     const said = textOf(JSON.parse(answer.render({ usage: NO_USAGE, cost: '' })))
+    answered({ channel, key })
     return done({ answer: said, failure: undefined })
   } catch (error) {
     const { failure, cause } = asAnswerFailure(error)
@@ -53,10 +65,10 @@ async function probe(client: ProtocolName, { channel, model, clock }: ProbeParts
 const withReason = (failure: Failure, cause: unknown): Failure =>
   failure.kind === 'upstream-error' ? { ...failure, problem: `${failure.problem}${reasonOf(cause)}` } : failure
 
-/** What is paused may be tested before it serves again. */
-function pausedKey({ keys }: Channel): UsableKey | undefined {
-  const [key] = keys.flatMap(({ id, secret }) => (secret === undefined ? [] : [{ id, secret }]))
-  return key
+/** The one in doubt, if there is one. What is paused may be tested, too, before it serves again. */
+function keyToTest({ name, keys, usableKeys }: Channel, isLeftAlone: ProbeDeps['isLeftAlone']): UsableKey | undefined {
+  const all = keys.flatMap(({ id, secret }) => (secret === undefined ? [] : [{ id, secret }]))
+  return usableKeys.find(({ id }) => isLeftAlone(name, id)) ?? usableKeys[0] ?? all[0]
 }
 
 /** The text of an answer of either dialect. */

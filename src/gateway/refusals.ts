@@ -3,6 +3,7 @@ import type { Caller } from '../core/directory.ts'
 import { asGatewayError, codeOf, type Failure, messageOf, storable } from '../core/failure.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { Protocol } from '../protocol/protocol.ts'
+import type { Repeatable } from './named.ts'
 import type { Call } from './serve.ts'
 
 /** A request whose caller is known: what is worth writing down, however far it comes. */
@@ -13,6 +14,8 @@ export interface Inquiry {
   /** Empty until it was read. */
   text: string
   body: JsonObject
+  /** Set for a call that may be asked for again. */
+  readonly repeatable?: Repeatable
 }
 
 interface RefusalsDeps {

@@ -1,26 +1,31 @@
 import { type Ask, isObject, type JsonObject } from '../core/ask.ts'
-import { type Channel, imagePolicy, isUsable, type Model } from '../core/catalog.ts'
+import type { Channel, Model } from '../core/catalog.ts'
 import type { Caller, KeyDirectory } from '../core/directory.ts'
 import { GatewayError, invalid } from '../core/failure.ts'
 import type { HeldCall } from '../core/ledger.ts'
 import type { PriceVersion } from '../core/price.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { estimatePrompt } from '../metering/estimate.ts'
-import { withoutImages } from '../protocol/images.ts'
 import type { Protocol } from '../protocol/protocol.ts'
+import type { Breakers } from '../routing/breakers.ts'
 import type { Catalog } from '../routing/catalog.ts'
-import { choose } from '../routing/choose.ts'
+import { NONE_EXCLUDED } from '../routing/choose.ts'
 import type { Health } from '../routing/health.ts'
 import { authenticate } from './authenticate.ts'
-import { pairFor, pickKey, servedBy } from './channel.ts'
+import { readCeiling } from './ceiling.ts'
 import type { Flights } from './flights.ts'
 import type { Keeper } from './keeper.ts'
+import { type KeyLimits, leaveAfterAll } from './key-limits.ts'
 import { Meter } from './meter.ts'
-import { noteOutcome } from './outcome.ts'
+import { waitsMs } from './patience.ts'
+import { prepare } from './prepare.ts'
 import type { Inquiry, Refusals } from './refusals.ts'
 import { type Relay, relay } from './relay.ts'
+import type { Repeats } from './repeats.ts'
 import { reserve } from './reserve.ts'
+import type { Router } from './router.ts'
 import { type Opening, Settlement } from './settlement.ts'
+import { type AttemptCounts, Tries } from './tries.ts'
 
 /** A request as the edge hands it over. */
 export interface Call {
@@ -39,15 +44,22 @@ export interface Reply {
   readonly body: string | ReadableStream<Uint8Array>
   /** Set where the answer goes on after its first byte: resolves with the failure that ended it, if one did. */
   readonly ended?: Promise<GatewayError | undefined>
+  /** The request that was answered first, where this is its answer once more. */
+  readonly replayOf?: string
 }
 
 export interface Gateway {
   readonly keys: KeyDirectory
   readonly ledger: Ledger
+  readonly limits: KeyLimits
   readonly refusals: Refusals
   readonly keeper: Keeper
+  readonly repeats: Repeats
   readonly flights: Flights
+  readonly router: Router
+  readonly breakers: Pick<Breakers, 'begin'>
   readonly health: Pick<Health, 'note'>
+  readonly counts: AttemptCounts
   readonly clock: () => number
   /** The snapshot of this moment. */
   catalog(): Catalog
@@ -57,8 +69,22 @@ export interface Gateway {
 export async function serve(call: Call, protocol: Protocol, gateway: Gateway): Promise<Reply> {
   const caller = await authenticate(call.secret, gateway)
   const inquiry: Inquiry = { call, caller, protocol, text: '', body: {} }
+  const stay = leaveAfterAll(enterOrNote(inquiry, gateway))
+  return stay(gateway.repeats.answer(inquiry, first => stay(answerOnce(first, gateway))))
+}
+
+function enterOrNote(inquiry: Inquiry, gateway: Gateway): () => void {
+  try {
+    return gateway.limits.enter(inquiry.caller)
+  } catch (error) {
+    gateway.refusals.note(inquiry, error)
+    throw error
+  }
+}
+
+async function answerOnce(inquiry: Inquiry, gateway: Gateway): Promise<Reply> {
   const answer = async () => relay(await admitOrNote(inquiry, gateway))
-  return caller.keepDays === undefined ? answer() : gateway.keeper.keep(inquiry, answer)
+  return inquiry.caller.keepDays === undefined ? answer() : gateway.keeper.keep(inquiry, answer)
 }
 
 /** Section 4.4: the credential comes first, then a misleading complaint that scripts rely on. */
@@ -80,7 +106,7 @@ async function admitOrNote(inquiry: Inquiry, gateway: Gateway): Promise<Relay> {
 
 /** All that can be said against a request, up to the hold; nothing was sent anywhere until then. */
 async function admit(inquiry: Inquiry, gateway: Gateway): Promise<Relay> {
-  const { call, caller, protocol } = inquiry
+  const { call, caller, protocol, repeatable } = inquiry
   const text = await call.text()
   inquiry.text = text
   const body = parseBody(text)
@@ -89,36 +115,42 @@ async function admit(inquiry: Inquiry, gateway: Gateway): Promise<Relay> {
   const model = catalog.find(modelName(body), caller.group)
   refuseUnlessAllowed(caller, model)
   const asked = protocol.read(body, text)
+  const ceiling = readCeiling(call.headers)
 
-  const channel = choose(catalog.channelsFor(model.id, caller.group).filter(isUsable), Math.random())
-  if (!channel) throw new GatewayError({ kind: 'upstream-unavailable', model: model.id })
-  const ask = applyImagePolicy(asked, { model, channel, protocol })
-  const pair = pairFor(ask, model, channel)
+  const channels = catalog.channelsFor(model.id, caller.group)
+  const first = gateway.router.route(channels, NONE_EXCLUDED)
+  if (!first) throw gateway.router.unavailable(model, channels)
+  const prepared = prepare({ asked, model, ceiling }, first.channel)
 
   const price = catalog.priceOf(model)
+  const { ask } = prepared
   const promptEstimate = estimatePrompt(ask)
-  const { most, least, limitTokens, limits } = reserve({ ask, model, price, promptEstimate })
+  const { most, least, limitTokens, limits } = reserve({ ask, model, price, promptEstimate, ceiling })
   const { requestId, startedAt } = call
   const opening: Opening = {
     requestId,
     accountId: caller.accountId,
     keyId: caller.keyId,
-    call: describe(ask, channel, price),
+    call: describe(ask, first.channel, price),
     price,
     startedAt,
   }
   const held = await gateway.ledger.hold({ ...opening, most, least, at: startedAt })
 
-  const flight = gateway.flights.begin(call.signal)
-  const settlement = new Settlement(opening, { ledger: gateway.ledger, clock: gateway.clock, request: text })
-  const key = pickKey(channel)
+  const { breakers, health, counts, clock, ledger } = gateway
+  // A call with a name goes on when its caller will wait no longer: it will be asked for again.
+  const limitMs = repeatable ? undefined : waitsMs(call, clock())
+  const flight = gateway.flights.begin({ signal: call.signal, waitsMs: limitMs })
+  const tries = new Tries(first, { model, breakers, health, counts, clock, startedAt })
+  const settlement = new Settlement(opening, { ledger, clock, tries, request: text, repeatable })
   settlement.ended.then(failed => {
     flight.end()
-    noteOutcome({ model, channel, key }, { failed, timings: settlement.timings }, gateway.health)
+    tries.end(failed)
   })
-  const meter = new Meter({ requestId, price, promptEstimate, held: held.amount, limitTokens }, gateway.ledger)
-  const route = { model, channel, key, showsChannel: caller.isAdmins }
-  return { call, flight, ask, ...route, pair, settlement, meter, promptEstimate, ...limits(held) }
+  const meter = new Meter({ requestId, price, promptEstimate, held: held.amount, limitTokens, ceiling }, ledger)
+  const nextRoute = () => gateway.router.route(channels, tries.excluded)
+  const route = { model, tries, prepared, nextRoute, showsChannel: caller.isAdmins }
+  return { call, asked, ceiling, flight, ...route, settlement, meter, promptEstimate, ...limits(held) }
 }
 
 const describe = (ask: Ask, channel: Channel, price: PriceVersion): HeldCall => ({
@@ -150,21 +182,4 @@ export function modelName({ model }: JsonObject): string {
 
 function refuseUnlessAllowed({ models }: Caller, { id }: Model): void {
   if (models && !models.includes(id)) throw new GatewayError({ kind: 'model-not-allowed', model: id })
-}
-
-interface ImageParts {
-  readonly model: Model
-  readonly channel: Channel
-  readonly protocol: Protocol
-}
-
-/** Images never reach a model that cannot see them: they are refused, or taken out as if they had not been sent. */
-export function applyImagePolicy(ask: Ask, { model, channel, protocol }: ImageParts): Ask {
-  const [first] = ask.images
-  if (!first) return ask
-  const policy = imagePolicy(model, servedBy(channel, model).capabilities)
-  if (policy === 'forward') return ask
-  if (policy === 'reject') throw new GatewayError({ kind: 'image-rejected', model: model.id, param: first.param })
-  const text = withoutImages(ask.text, ask.images)
-  return { ...protocol.read(JSON.parse(text), text), droppedImages: true }
 }

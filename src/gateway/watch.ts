@@ -7,7 +7,7 @@ import type { AnswerStream, Protocol } from '../protocol/protocol.ts'
 import { type Frame, SseReader } from '../protocol/sse.ts'
 import type { UpstreamReply } from '../upstream/client.ts'
 import type { Meter } from './meter.ts'
-import type { Settlement } from './settlement.ts'
+import type { Charged, Settlement } from './settlement.ts'
 
 export interface Watched {
   readonly upstream: UpstreamReply
@@ -30,6 +30,12 @@ const KEEPALIVE_MS = 10_000
 /** Some servers keep the connection open after an answer and never send its end mark. */
 const END_MARK_MS_MAX = 2_000
 
+/**
+ * The runtime may hand over a megabyte at once, of many thousand frames: they are made of it as the caller reads, so that
+ * one who reads slowly has the bytes waiting, and not all that can be made of them.
+ */
+const READ_BYTES_MAX = 64 * 1024
+
 const utf8 = new TextEncoder()
 
 /**
@@ -39,9 +45,14 @@ const utf8 = new TextEncoder()
 export class WatchedStream {
   private readonly parts: Watched
   private readonly reader = new SseReader()
+  /** Received, and not yet read. */
+  private unread: Uint8Array | undefined
   /** Read, and not yet passed on. */
   private waiting: Frame[] = []
   private isReadOut = false
+  /** How much had come when the upstream said why it stopped. */
+  private piecesOfAll: number | undefined
+  private charged: Charged | undefined
   private keepalive: ReturnType<typeof setInterval> | undefined
   private broken: GatewayError | undefined
   private ended = false
@@ -67,6 +78,19 @@ export class WatchedStream {
       },
       { highWaterMark: 0 },
     )
+  }
+
+  /** For an answer that says nothing until it is over: all of it, paid for. */
+  async whole(): Promise<Charged> {
+    try {
+      await this.next()
+    } catch (error) {
+      const failure = asGatewayError(error)
+      if (failure.failure.kind === 'client-gone') await this.chargeRelayed(failure)
+      throw failure
+    }
+    if (!this.charged) throw new Error('an answer that is not over has said something')
+    return this.charged
   }
 
   private begin(controller: ReadableStreamDefaultController<Uint8Array>, first: string): void {
@@ -101,8 +125,8 @@ export class WatchedStream {
       if (this.broken) throw this.broken
       if (this.waiting.length === 0) await this.read()
       const text = this.convert()
-      if (!this.broken && this.isOver) return this.ending(text, () => this.finish())
-      if (!this.isCovered && !(await meter.extend(answer.seen))) return this.ending(text, () => this.finishShort())
+      if (!this.broken && this.isOver) return this.ending(text, () => this.finish(text))
+      if (!this.isCovered && !(await meter.extend(answer.seen))) return this.ending(text, () => this.finishShort(text))
       if (text !== '') return text
     }
   }
@@ -110,7 +134,7 @@ export class WatchedStream {
   /** If the end cannot be settled, what came before it is still delivered: it is charged for. */
   private async ending(text: string, finish: () => Promise<string>): Promise<string> {
     try {
-      return text + (await finish())
+      return await finish()
     } catch (error) {
       if (!this.isUnderWay || text === '') throw error
       this.broken = asGatewayError(error)
@@ -119,29 +143,32 @@ export class WatchedStream {
   }
 
   private async read(): Promise<void> {
-    const { answer } = this.parts
-    const chunk = answer.isComplete ? await this.rest() : await this.parts.upstream.next()
+    const chunk = this.unread ?? (await this.receive())
     this.isReadOut = chunk === undefined
+    this.unread = chunk && chunk.byteLength > READ_BYTES_MAX ? chunk.subarray(READ_BYTES_MAX) : undefined
     try {
-      this.waiting = chunk ? this.reader.push(chunk) : this.reader.end()
+      this.waiting = chunk ? this.reader.push(chunk.subarray(0, READ_BYTES_MAX)) : this.reader.end()
     } catch (error) {
       this.broken = asAnswerFailure(error)
     }
   }
 
-  /** Of an answer that is complete only its end mark can be missing: a silence, or a broken line, stands for it. */
-  private rest(): Promise<Uint8Array | undefined> {
-    return this.parts.upstream.next(END_MARK_MS_MAX).catch(() => undefined)
+  private receive(): Promise<Uint8Array | undefined> {
+    const { answer, upstream } = this.parts
+    // Of an answer that is complete only its end mark can be missing: a silence, or a broken line, stands for it.
+    return answer.isComplete ? upstream.next(END_MARK_MS_MAX).catch(() => undefined) : upstream.next()
   }
 
   private get isOver(): boolean {
     return this.parts.answer.done || (this.isReadOut && this.waiting.length === 0)
   }
 
-  /** An answer that is complete needs no more money than its settlement takes. */
+  /** An answer that is complete needs no more money than its settlement takes; one that goes on all the same is not. */
   private get isCovered(): boolean {
     const { answer, meter } = this.parts
-    return this.broken !== undefined || answer.isComplete || meter.covers(answer.seen)
+    if (this.broken) return true
+    if (answer.isComplete) this.piecesOfAll ??= answer.seen.pieces
+    return this.piecesOfAll === answer.seen.pieces || meter.covers(answer.seen)
   }
 
   /** What came before a broken frame is delivered, wherever the bytes were cut; the failure comes after it. */
@@ -156,31 +183,38 @@ export class WatchedStream {
       this.waiting = this.waiting.slice(passed)
       if (this.isOver) text += answer.end()
     } catch (error) {
-      this.broken = asAnswerFailure(error)
+      if (!answer.isComplete || !this.isReadOut) this.broken = asAnswerFailure(error)
+      // Of an answer that is complete, what breaks off at its end is a piece of its end mark.
+      else text += answer.end()
+      this.waiting = []
     }
     return text
   }
 
-  private async finish(): Promise<string> {
-    const { answer, upstream, promptEstimate, endingOf } = this.parts
+  private finish(text: string): Promise<string> {
+    const { answer, upstream, meter, promptEstimate, endingOf } = this.parts
     upstream.release()
-    return this.close(count(answer.seen, promptEstimate), endingOf(answer.seen))
+    const { counted, ending } = meter.conclude(count(answer.seen, promptEstimate), endingOf(answer.seen))
+    return this.close(text, counted, ending)
   }
 
-  /** The money is used up: the answer ends here, as one that has reached its limit. */
-  private async finishShort(): Promise<string> {
+  /** No more may be spent: the answer ends here, as one that has reached its limit. */
+  private finishShort(text: string): Promise<string> {
     const { answer, upstream, meter, promptEstimate } = this.parts
     upstream.cancel()
-    const ending = answer.shorten()
-    return ending + (await this.close(meter.withinHold(count(answer.seen, promptEstimate)), 'funds'))
+    const shortened = text + answer.shorten()
+    return this.close(shortened, meter.withinHold(count(answer.seen, promptEstimate)), meter.shortage)
   }
 
-  private async close(counted: Counted, ending: Ending | undefined): Promise<string> {
+  /** The last text, with the bill in it, once that is paid. */
+  private async close(before: string, counted: Counted, ending: Ending | undefined): Promise<string> {
     const { answer, settlement } = this.parts
+    // It was cut while it waited for money, and is settled as that.
+    if (this.broken) throw this.broken
     settlement.firstByte()
-    const { bill } = await settlement.charge(counted, { ending })
+    this.charged = await settlement.charge(counted, { ending, write: bill => before + answer.close(bill) })
     this.ended = true
-    return answer.close(bill)
+    return this.charged.text
   }
 
   /** After the first byte there is no status left: the failure becomes the dialect's error frame. */
@@ -211,9 +245,9 @@ export class WatchedStream {
 
   /** What was made is paid for, however the stream ended. */
   private async chargeRelayed(failure: GatewayError): Promise<void> {
-    const { answer, upstream, settlement, promptEstimate } = this.parts
+    const { answer, upstream, settlement, meter, promptEstimate } = this.parts
     clearInterval(this.keepalive)
     upstream.cancel()
-    await settlement.charge(count(answer.seen, promptEstimate), { failure }).catch(() => {})
+    await settlement.charge(meter.confine(count(answer.seen, promptEstimate)), { failure }).catch(() => {})
   }
 }

@@ -60,6 +60,11 @@ export class Ledger {
     this.clock = clock
   }
 
+  /** Calls that money is held for. */
+  get holdsOpen(): number {
+    return this.underWay.size
+  }
+
   /** Takes the money before the upstream is called; throws the refusal that applies. */
   async hold(request: HoldRequest): Promise<Held> {
     const lease = { owner: this.owner, expiresAt: this.leaseEnd() }

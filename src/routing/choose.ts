@@ -1,14 +1,80 @@
-import type { Channel } from '../core/catalog.ts'
+import { type Channel, isUsable, type UsableKey } from '../core/catalog.ts'
 
-/** The channel for one call: the lowest priority, then by weight. `dice` is a number from 0 up to, but not, 1. */
-export function choose(channels: readonly Channel[], dice: number): Channel | undefined {
-  const first = Math.min(...channels.map(({ priority }) => priority))
-  const equals = channels.filter(({ priority }) => priority === first)
-  const total = equals.reduce((sum, { weight }) => sum + weight, 0)
+/** Where one call goes, and with which credential; undefined where the upstream wants none. */
+export interface Route {
+  readonly channel: Channel
+  readonly key: UsableKey | undefined
+}
+
+/** What is known about upstreams at this moment. */
+export interface Availability {
+  admitsChannel(channel: string): boolean
+  admitsKey(channel: string, keyId: string): boolean
+  /** How long it will be left alone. */
+  restMs(route: Route): number
+}
+
+/** What has failed for this one request and is not tried again. */
+export interface Excluded {
+  readonly channels: ReadonlySet<string>
+  /** By id. A key that two channels share is refused by both. */
+  readonly keys: ReadonlySet<string>
+}
+
+export const NONE_EXCLUDED: Excluded = { channels: new Set(), keys: new Set() }
+
+export interface Choice {
+  /** Those that serve the model. */
+  readonly channels: readonly Channel[]
+  readonly availability: Availability
+  readonly excluded: Excluded
+  /** From 0 up to, but not, 1: decides among channels of equal priority. */
+  readonly dice: number
+  /** Counts up with every call: keys take turns. */
+  readonly turn: number
+}
+
+/** The route of one call: the lowest priority of those that can be asked, then by weight. */
+export function choose({ channels, availability, excluded, dice, turn }: Choice): Route | undefined {
+  const open = channels.filter(channel => isOpen(channel, availability, excluded))
+  const first = Math.min(...open.map(({ priority }) => priority))
+  const equals = open.filter(({ priority }) => priority === first)
+  const channel = byWeight(equals, dice)
+  if (!channel) return undefined
+  const keys = openKeys(channel, availability, excluded)
+  return { channel, key: keys[turn % keys.length] }
+}
+
+/** Without a look at anyone's health: what a call would be, if all is well. */
+export const chooseBlindly = (channels: readonly Channel[]): Route | undefined =>
+  choose({ channels, availability: EVERYONE, excluded: NONE_EXCLUDED, dice: 0, turn: 0 })
+
+/** How long it takes until the first of them may be asked again; undefined where only a person can change that. */
+export function soonestMs(channels: readonly Channel[], availability: Availability): number | undefined {
+  const rests = channels
+    .filter(isUsable)
+    .flatMap(channel => (channel.keys.length === 0 ? [undefined] : channel.usableKeys).map(key => ({ channel, key })))
+    .map(route => availability.restMs(route))
+  return rests.length === 0 ? undefined : Math.min(...rests)
+}
+
+const EVERYONE: Availability = { admitsChannel: () => true, admitsKey: () => true, restMs: () => 0 }
+
+function isOpen(channel: Channel, availability: Availability, excluded: Excluded): boolean {
+  if (!isUsable(channel) || excluded.channels.has(channel.name) || !availability.admitsChannel(channel.name))
+    return false
+  return channel.keys.length === 0 || openKeys(channel, availability, excluded).length > 0
+}
+
+const openKeys = ({ name, usableKeys }: Channel, availability: Availability, { keys }: Excluded): UsableKey[] =>
+  usableKeys.filter(({ id }) => !keys.has(id) && availability.admitsKey(name, id))
+
+function byWeight(channels: readonly Channel[], dice: number): Channel | undefined {
+  const total = channels.reduce((sum, { weight }) => sum + weight, 0)
   let point = dice * total
-  for (const channel of equals) {
+  for (const channel of channels) {
     point -= channel.weight
     if (point < 0) return channel
   }
-  return equals.at(-1)
+  return channels.at(-1)
 }

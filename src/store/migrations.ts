@@ -5,6 +5,27 @@ import { type EntryRow, toEntry } from './rows.ts'
 /** SQL, or SQL and what it cannot say. */
 export type Migration = string | ((db: EmbeddedDatabase) => void)
 
+/** What was tried before an upstream answered, how often a key may call, and answers for those who ask twice. */
+const FAILURES_AND_REPEATS = `
+  ALTER TABLE usage ADD COLUMN attempts TEXT;
+
+  ALTER TABLE keys ADD COLUMN max_concurrent INTEGER;
+  ALTER TABLE keys ADD COLUMN max_per_minute INTEGER;
+
+  CREATE TABLE answers (
+    key_id      TEXT NOT NULL,
+    name_hash   TEXT NOT NULL,
+    fingerprint TEXT NOT NULL,
+    request_id  TEXT NOT NULL,
+    headers     TEXT NOT NULL,
+    is_stream   INTEGER NOT NULL,
+    sealed      BLOB,
+    expires_at  INTEGER NOT NULL,
+    UNIQUE (key_id, name_hash)
+  ) STRICT;
+  CREATE INDEX answers_by_expiry ON answers (expires_at);
+`
+
 /**
  * People who sign in, what they may change of the catalog, and what they are told. Secrets are hashed where they are only
  * compared (tokens, codes) and sealed where they are needed again (vendor keys, captured texts).
@@ -200,6 +221,7 @@ export const MIGRATIONS: readonly Migration[] = [
   `,
   ledgerThatCanBeVerified,
   PEOPLE_AND_CATALOG,
+  FAILURES_AND_REPEATS,
 ]
 
 /**

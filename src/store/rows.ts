@@ -1,4 +1,5 @@
 import type { ProtocolName } from '../core/ask.ts'
+import type { Attempt } from '../core/attempt.ts'
 import type { Account, Key } from '../core/directory.ts'
 import type { ChargeInputs, Ending, Entry, EntryKind, HeldCall, Hold, UsageRow } from '../core/ledger.ts'
 import { type NanosPerMillion, nanos } from '../core/money.ts'
@@ -46,6 +47,8 @@ export interface KeyRow {
   readonly created_at: bigint
   readonly last_used_at: bigint | null
   readonly keep_days: bigint | null
+  readonly max_concurrent: bigint | null
+  readonly max_per_minute: bigint | null
 }
 
 export const toKey = (row: KeyRow): Key => ({
@@ -61,6 +64,8 @@ export const toKey = (row: KeyRow): Key => ({
   expiresAt: toNumber(row.expires_at),
   enabled: row.enabled === 1n,
   keepDays: toNumber(row.keep_days),
+  maxConcurrent: toNumber(row.max_concurrent),
+  maxPerMinute: toNumber(row.max_per_minute),
   createdAt: Number(row.created_at),
   lastUsedAt: toNumber(row.last_used_at),
 })
@@ -221,6 +226,7 @@ export interface UsageTableRow extends CallRow, TokensRow {
   readonly duration_ms: bigint
   readonly entry_seq: bigint | null
   readonly error: string | null
+  readonly attempts: string | null
 }
 
 export const toUsage = (row: UsageTableRow): UsageRow => ({
@@ -238,6 +244,7 @@ export const toUsage = (row: UsageTableRow): UsageRow => ({
   startedAt: Number(row.started_at),
   firstByteMs: toNumber(row.first_byte_ms),
   durationMs: Number(row.duration_ms),
+  ...(row.attempts === null ? {} : { attempts: JSON.parse(row.attempts) as Attempt[] }),
 })
 
 /** What the rows of `usage_hours` add up to. */

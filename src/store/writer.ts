@@ -2,6 +2,7 @@ import type { Book } from '../core/book.ts'
 import type { Entry, Hold, NewRecord } from '../core/ledger.ts'
 import { NO_PRICE } from '../core/price.ts'
 import { SUMMARY_MS } from '../core/records.ts'
+import type { StoredAnswer } from '../core/repeats.ts'
 import type { EmbeddedDatabase } from './database.ts'
 
 /** Writes down what a book has changed. */
@@ -14,6 +15,7 @@ export class LedgerWriter {
   private readonly renewHolds
   private readonly insertEntry
   private readonly insertUsage
+  private readonly replaceAnswer
   private readonly addToHour
 
   constructor(db: EmbeddedDatabase) {
@@ -27,8 +29,10 @@ export class LedgerWriter {
     this.renewHolds = db.prepare('UPDATE holds SET expires_at = ? WHERE owner = ?')
     this.insertEntry = db.prepare('INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)')
     this.insertUsage = db.prepare(
-      'INSERT INTO usage VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
+      'INSERT INTO usage VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
     )
+    // An answer under the same name whose time is over may still be there.
+    this.replaceAnswer = db.prepare('REPLACE INTO answers VALUES (?, ?, ?, ?, ?, ?, ?, ?)')
     this.addToHour = db.prepare(
       `INSERT INTO usage_hours VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
        ON CONFLICT DO UPDATE SET
@@ -46,7 +50,10 @@ export class LedgerWriter {
       else this.deleteHold.run(requestId)
     }
     for (const entry of book.entries) this.entry(entry)
-    for (const record of book.records) this.usage(record)
+    for (const record of book.records) {
+      this.usage(record)
+      if (record.closing.answer) this.answer(record.closing.answer)
+    }
     for (const hour of hoursOf(book.records)) this.hour(hour)
     for (const { id, balance, held, spent, entries, head } of book.accounts.values()) {
       this.updateAccount.run(balance, held, spent, entries, head, id)
@@ -84,6 +91,15 @@ export class LedgerWriter {
       usage.input, usage.cacheRead, usage.cacheWrite, usage.output, usage.reasoning, source,
       priceId === NO_PRICE ? null : priceId, cost, held, closing.startedAt, closing.firstByteMs ?? null,
       closing.durationMs, entrySeq ?? null, closing.error ?? null,
+      closing.attempts ? JSON.stringify(closing.attempts) : null,
+    )
+  }
+
+  private answer(answer: StoredAnswer): void {
+    const { keyId, nameHash, fingerprint, requestId, headers, isStream, sealed, expiresAt } = answer
+    // biome-ignore format: the columns in their order
+    this.replaceAnswer.run(
+      keyId, nameHash, fingerprint, requestId, JSON.stringify(headers), isStream ? 1 : 0, sealed ?? null, expiresAt,
     )
   }
 

@@ -1,36 +1,58 @@
+import { type Exposed, type Family, render } from './prometheus.ts'
+
 interface RequestLabels {
   readonly protocol: string
   readonly status: number
   readonly code: string
 }
 
-/** Counters for Prometheus. Labels are closed sets, so that no caller can make them grow. */
-export class Metrics {
-  private readonly requests = new Map<string, number>()
-  private readonly version: string
+interface RequestCount {
+  readonly labels: Readonly<Record<string, string | number>>
+  value: number
+}
 
-  constructor(version: string) {
+/** What Prometheus scrapes. Labels are closed sets, or names of the catalog, so that no caller can make them grow. */
+export class Metrics {
+  private readonly requests = new Map<string, RequestCount>()
+  private readonly version: string
+  private readonly parts: readonly Exposed[]
+
+  constructor(version: string, parts: readonly Exposed[]) {
     this.version = version
+    this.parts = parts
   }
 
   request({ protocol, status, code }: RequestLabels): void {
-    const labels = `protocol="${protocol}",status="${status}",code="${code}"`
-    this.requests.set(labels, (this.requests.get(labels) ?? 0) + 1)
+    const name = `${protocol} ${status} ${code}`
+    const known = this.requests.get(name)
+    if (known) known.value++
+    else this.requests.set(name, { labels: { protocol, status, code }, value: 1 })
   }
 
   expose(): string {
-    const rows = [...this.requests].map(([labels, count]) => `duet_requests_total{${labels}} ${count}`)
+    return render([...this.own(), ...this.parts.flatMap(part => part.families())])
+  }
+
+  private own(): Family[] {
     return [
-      '# HELP duet_build_info The running version.',
-      '# TYPE duet_build_info gauge',
-      `duet_build_info{version="${this.version}"} 1`,
-      '# HELP duet_requests_total Requests of callers by outcome.',
-      '# TYPE duet_requests_total counter',
-      ...rows,
-      '# HELP process_resident_memory_bytes Resident memory size in bytes.',
-      '# TYPE process_resident_memory_bytes gauge',
-      `process_resident_memory_bytes ${process.memoryUsage.rss()}`,
-      '',
-    ].join('\n')
+      {
+        name: 'duet_build_info',
+        help: 'The running version.',
+        type: 'gauge',
+        samples: [{ labels: { version: this.version }, value: 1 }],
+      },
+      {
+        name: 'duet_requests_total',
+        help: 'Requests of callers by outcome.',
+        type: 'counter',
+        samples: [...this.requests.values()],
+      },
+      {
+        name: 'process_resident_memory_bytes',
+        help: 'Resident memory size in bytes.',
+        type: 'gauge',
+        samples: [{ value: process.memoryUsage.rss() }],
+      },
+    ]
   }
 }

@@ -12,6 +12,8 @@ import { vendorAnswer, vendorError } from '../support/vendor.ts'
 const ADDED = 'anthropic/claude-haiku-4.5'
 const FILED = 'openai/gpt-4.1'
 const FAILING = 'deepseek/deepseek-chat'
+const SHARED = 'openai/gpt-5-mini'
+const REVOKED_KEY = 'a-revoked-vendor-key-1111'
 
 describeInBrowser('channels', () => {
   let duet: Duet
@@ -29,7 +31,11 @@ channels:
 ${extra}`
 
   beforeAll(async () => {
-    upstream = scriptUpstream(vendorAnswer)
+    upstream = scriptUpstream(visit =>
+      visit.headers.get('authorization') === `Bearer ${REVOKED_KEY}`
+        ? Response.json(vendorError('chat', 'this key was revoked'), { status: 401 })
+        : vendorAnswer(visit),
+    )
     refusing = scriptUpstream(() => Response.json(vendorError('chat', 'the vendor is on fire'), { status: 500 }))
     duet = await startDuet({ config: file() })
     operator = await signInAsOperator(duet)
@@ -278,6 +284,42 @@ ${extra}`
       .waitFor()
   })
 
+  test('a key that the vendor refuses is named, while the other one answers', async () => {
+    const api_keys = [REVOKED_KEY, VENDOR_KEY]
+    await duet.admin('POST', '/api/channels', {
+      ...{ name: 'two-keys', protocol: 'chat', base_url: upstream.base, api_keys, models: [SHARED] },
+    })
+    for (let call = 0; call < 3; call++) expect(await textOf(SHARED)).toBe('Good morning')
+    const page = await open('/two-keys')
+    await page.getByText('1 of its 2 keys is left alone; see below.').waitFor()
+    const [refused, good] = await page.getByRole('table', { name: 'Vendor keys' }).locator('tbody tr').all()
+    const { keys } = await channelNow('two-keys')
+    await refused?.getByText(keys[0].id).waitFor()
+    await refused?.getByText(/key refused, tried again at \d\d:\d\d:\d\d/).waitFor()
+    await refused?.getByText('refused the credential').waitFor()
+    await good?.getByText('Healthy').waitFor()
+
+    // What it is left alone for can be said in the form.
+    await page.goto(`${duet.url}/console/channels/two-keys?edit=true`)
+    await page.getByText('Advanced').click()
+    await page.getByLabel('Failures in a row').fill('often')
+    await page.getByLabel('Wait for all of it').fill('10m')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('Write a whole number above zero.').waitFor()
+    await page.getByLabel('Failures in a row').fill('7')
+    await page.getByLabel('Left alone for').fill('2s')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('after 7 failures in a row, for 2 s up to 1 min').waitFor()
+    const breaker = { failures: 7, cool_down_ms: 2_000, cool_down_max_ms: 60_000 }
+    expect(await channelNow('two-keys')).toMatchObject({ breaker, timeout: { total_ms: 600_000 } })
+    await page.getByRole('link', { name: 'Edit' }).click()
+    await page.getByText('Advanced').click()
+    await page.getByLabel('Leave it alone for a while when it keeps failing').uncheck()
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('never, however often it fails').waitFor()
+    expect((await channelNow('two-keys')).settings).toMatchObject({ breaker: false, timeout: { total: '10m' } })
+  })
+
   test('one whose upstream fails is shown as down by itself, with the error in full', async () => {
     await duet.admin('POST', '/api/channels', {
       ...{ name: 'on-fire', protocol: 'chat', base_url: refusing.base, api_keys: ['burnt'], models: [FAILING] },
@@ -288,12 +330,14 @@ ${extra}`
     for (let call = 0; call < 6; call++) expect(await refusalOf(FAILING)).toBeGreaterThanOrEqual(500)
     await row.getByText('Down').waitFor()
     await row.getByText('100% failed').waitFor()
+    await row.getByText(/left alone until \d\d:\d\d:\d\d|tried by the next request/).waitFor()
 
     await page.getByLabel('Status').selectOption('Down')
     expect(page.url()).toContain('state=down')
     await page.getByRole('row', { name: /added-here/ }).waitFor({ state: 'detached' })
     await row.getByRole('link').click()
     await heading(page, 'on-fire').waitFor()
+    await page.getByText(/It (is|was) left alone/).waitFor()
     await page.getByRole('button', { name: 'Test', exact: true }).click()
     const told = await page.getByRole('dialog').locator('.channels-error p').first().innerText()
     await page.keyboard.press('Escape')

@@ -7,6 +7,8 @@ import { describeInBrowser, openConsole, settled } from '../support/browser.ts'
 import { type Duet, type JsonBody, startDuet } from '../support/duet.ts'
 import { CHAT, MESSAGES, post, user } from '../support/http.ts'
 import { inviteMember, type Person, signInAsOperator } from '../support/people.ts'
+import { scriptUpstream } from '../support/upstream.ts'
+import { vendorAnswer } from '../support/vendor.ts'
 import { eventually } from '../support/wire.ts'
 import { overflowsOf } from './overflow.ts'
 
@@ -288,6 +290,29 @@ describeInBrowser('requests', () => {
     await search(page).fill(unknown?.request_id)
     await search(page).press('Enter')
     await panel(page).getByText('Look for the exact name in the catalog').waitFor()
+  })
+
+  test('a request that took two upstreams shows both, and why the first was not enough', async () => {
+    const upstream = scriptUpstream(vendorAnswer)
+    const own = { protocol: 'chat', models: [MODEL] }
+    await duet.admin('POST', '/api/channels', {
+      ...{ name: 'nobody-home', base_url: 'http://127.0.0.1:9/v1', api_keys: ['of-nobody'], ...own },
+    })
+    await duet.admin('POST', '/api/channels', { name: 'second', base_url: upstream.base, priority: 1, ...own })
+    const key = await newKey('twice')
+    const answer = await ask(key.key, 'Hello')
+    const page = await open(`/${answer.headers.get('x-request-id')}?key=${key.id}`)
+    for (const name of ['nobody-home', 'second']) await duet.admin('DELETE', `/api/channels/${name}`)
+    await upstream.stop()
+    expect(answer.status).toBe(200)
+    await rows(page).first().getByText('It took 2 attempts').waitFor({ state: 'attached' })
+    const steps = panel(page).locator('.requests-timeline li')
+    const failed = steps.filter({ hasText: 'Attempt 1 · nobody-home' })
+    await failed.getByText('Upstream failed', { exact: true }).waitFor()
+    await failed.getByText('The connection to the upstream failed').waitFor()
+    const { attempts } = (await receiptOf(answer.headers.get('x-request-id') ?? '')).receipt
+    await failed.getByText(attempts[0].key).waitFor()
+    await steps.filter({ hasText: 'Attempt 2 · second' }).getByText('OK').waitFor()
   })
 
   // ── live ──────────────────────────────────────────────────────────────────────────────────────────────────────────

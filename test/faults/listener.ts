@@ -3,6 +3,12 @@ import { type Answer, framesOf } from '../support/http.ts'
 import { streamedText } from '../support/wire.ts'
 import { pathOf, type Way } from './support.ts'
 
+interface Asking {
+  readonly key: string
+  readonly request: JsonBody
+  readonly headers?: Readonly<Record<string, string>>
+}
+
 interface Reader {
   read(): Promise<{ readonly value?: Uint8Array | undefined }>
 }
@@ -17,11 +23,11 @@ export class Listener {
   private readonly response: Promise<Response>
   private reader: Promise<Reader | undefined> | undefined
 
-  constructor(duet: Pick<Duet, 'url'>, way: Way, { key, request }: { key: string; request: JsonBody }) {
+  constructor(duet: Pick<Duet, 'url'>, way: Way, { key, request, headers }: Asking) {
     this.way = way
     this.response = fetch(duet.url + pathOf(way), {
       method: 'POST',
-      headers: { authorization: `Bearer ${key}` },
+      headers: { authorization: `Bearer ${key}`, ...headers },
       body: JSON.stringify(request),
       signal: this.abort.signal,
     })

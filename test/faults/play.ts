@@ -8,7 +8,7 @@ import { type CallerFields, eventually, newCaller, type ProtocolName } from '../
 import { type Bill, expectBilled } from './bills.ts'
 import { Listener } from './listener.ts'
 import { TEXT } from './said.ts'
-import { expectVerified, requestFor, type Stage, settledBooks, type Way } from './support.ts'
+import { allPages, expectVerified, requestFor, type Stage, settledBooks, type Way } from './support.ts'
 
 /** One request from its hold to its bill: what the upstream does, what the client does, what must be in the books. */
 export interface Ending {
@@ -54,11 +54,13 @@ export async function play(stage: Stage, way: Way, ending: Ending): Promise<Usag
   return row
 }
 
-/** When all are over: one record of each request that reached the upstream, and books that add up. */
+/** When all are over: one record of each request, with each time that it reached the upstream, and books that add up. */
 export async function expectOneRecordEach({ duet, upstream }: Stage): Promise<void> {
   const { usage } = await expectVerified(duet)
   expect(upstream.requests.length).toBeGreaterThan(0)
-  expect(usage).toBe(upstream.requests.length)
+  const rows = await allPages<UsageView>(duet, '/api/usage?')
+  expect(usage).toBe(rows.length)
+  expect(rows.reduce((sum, { attempts }) => sum + attempts, 0)).toBe(upstream.requests.length)
 }
 
 interface Entered {

@@ -26,7 +26,7 @@ export function dollarsOf(nanos: bigint): string {
 const sumOf = (amounts: readonly string[]): bigint => amounts.reduce((sum, amount) => sum + nanosOf(amount), 0n)
 
 /** Dollars per million tokens, and the same in nano-dollars. Five tokens of output do not come to whole ones. */
-const PRICE_LINE = '{ input: 0.35, cache_read: 0.035, cache_write: 0.4375, output: 1.4000007 }'
+export const PRICE_LINE = '{ input: 0.35, cache_read: 0.035, cache_write: 0.4375, output: 1.4000007 }'
 const PRICE = { input: 350_000_000n, cache_read: 35_000_000n, cache_write: 437_500_000n, output: 1_400_000_700n }
 
 export type Tokens = Omit<TokensView, 'reasoning'>
@@ -94,7 +94,7 @@ export interface Stage {
   answer: (visit: UpstreamVisit) => Response | Promise<Response>
 }
 
-/** `acme/chat` and `acme/messages`, each behind a channel that speaks what its name says. */
+/** `acme/chat` and `acme/messages`, each behind a channel that speaks what its name says and is asked however often it fails. */
 export const stageConfig = (base: string, modelFields = ''): string => `
 models:${PROTOCOLS.map(
   protocol => `
@@ -102,7 +102,7 @@ models:${PROTOCOLS.map(
 ).join('')}
 channels:${PROTOCOLS.map(
   protocol => `
-  - { name: acme-${protocol}, protocol: ${protocol}, base_url: ${base}, models: [acme/${protocol}] }`,
+  - { name: acme-${protocol}, protocol: ${protocol}, base_url: ${base}, models: [acme/${protocol}], breaker: false }`,
 ).join('')}
 `
 
@@ -168,7 +168,7 @@ export const chargesIn = ({ entries }: Books): readonly EntryView[] => entries.f
 
 const PAGES_MAX = 1_000
 
-async function allPages<T>(duet: Pick<Duet, 'admin'>, path: string): Promise<T[]> {
+export async function allPages<T>(duet: Pick<Duet, 'admin'>, path: string): Promise<T[]> {
   const all: T[] = []
   let cursor = ''
   for (let pages = 0; pages < PAGES_MAX; pages++) {

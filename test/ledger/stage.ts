@@ -26,10 +26,12 @@ channels:
   - name: speaks-chat
     protocol: chat
     base_url: ${base}
+    breaker: false
     models: [acme/chat, acme/crumbs, acme/odd, acme/roomy, acme/unpriced]
   - name: speaks-messages
     protocol: messages
     base_url: ${base}
+    breaker: false
     models: [acme/messages]
 `
 

@@ -109,7 +109,7 @@ function fill(path: string): void {
       SELECT i + 1, printf('request%09d', i), printf('acc_%03d', ${SQL.key} % ${ACCOUNTS}), printf('key_%03d', ${SQL.key}),
              ${SQL.model}, 'main', 'chat', 'chat', i % 2, iif(${SQL.isFailure}, ${SQL.failure}, 'ok'), NULL,
              i % 1000, 0, 0, i % 300, 0, 'upstream', NULL, i % 5000, 10000, ${SQL.at}, ${SQL.firstByte}, 900 + i % 1000,
-             NULL, NULL
+             NULL, NULL, NULL
       FROM numbers;
     INSERT INTO usage_hours
       SELECT started_at / 3600000, account_id, key_id, model, channel, protocol, status, count(*), sum(input),

@@ -176,7 +176,12 @@ describe('GET /api/usage/{request_id}', () => {
     expect(timings.first_byte_ms).toBeGreaterThanOrEqual(20)
     expect(timings.duration_ms).toBeGreaterThanOrEqual(timings.first_byte_ms)
     const { first_byte_ms, duration_ms } = timings
-    expect(attempts).toEqual([{ channel: 'speaks-chat', protocol: 'chat', status: 'ok', first_byte_ms, duration_ms }])
+    expect(attempts).toEqual([
+      {
+        ...{ channel: 'speaks-chat', key: '', protocol: 'chat', status: 'ok', error: null },
+        ...{ start_ms: 0, first_byte_ms, duration_ms },
+      },
+    ])
   })
 
   test('of a request that was never made is 404', async () => {

@@ -172,7 +172,7 @@ describe('GET /api/usage', () => {
       ...{ protocol: 'chat', upstream_protocol: 'chat', stream: false, status: 'ok', ending: 'stop' },
       tokens: { input: 399, cache_read: 0, cache_write: 0, output: 29, reasoning: 0 },
       ...{ source: 'upstream', cost: '0.000515', started_at: isoTime(BEGAN + 149 * STEP_MS) },
-      ...{ first_byte_ms: 20, duration_ms: 1_000 },
+      ...{ first_byte_ms: 20, duration_ms: 1_000, attempts: 1 },
     })
   })
 

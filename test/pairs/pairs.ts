@@ -139,6 +139,7 @@ ${modelLines}`,
   - name: vendor-${protocol}
     protocol: ${protocol}
     base_url: ${base}
+    breaker: false
     api_key: ${VENDOR_KEY}
     models: { acme/speaks-${protocol}: ${VENDOR_MODEL} }`,
   )

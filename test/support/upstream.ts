@@ -82,11 +82,15 @@ channels:
     base_url: ${base}
     api_key: vendor-key-0123456789
     models: { acme/swift-2: swift-2-large }
+    breaker: false
 ${extra.channel ?? ''}
 `
 }
 
-/** A `duet.yaml` with `acme/chat` and `acme/messages`, each behind a channel that speaks what its name says. */
+/**
+ * A `duet.yaml` with `acme/chat` and `acme/messages`, each behind a channel that speaks what its name says. Tests make them
+ * fail one way after the other: none of it is a reason to leave them alone.
+ */
 export function configForBoth(base: string, extra: { channel?: string; more?: string } = {}): string {
   const protocols = ['chat', 'messages']
   const models = protocols.map(
@@ -101,6 +105,7 @@ export function configForBoth(base: string, extra: { channel?: string; more?: st
     base_url: ${base}
     api_key: ${VENDOR_KEY}
     models: { acme/${protocol}: ${VENDOR_MODEL}, acme/${protocol}-seeing: ${VENDOR_MODEL} }
+    breaker: false
 ${extra.channel ?? ''}`,
   )
   return `models:${models.join('')}\nchannels:${channels.join('')}\n${extra.more ?? ''}`

@@ -136,7 +136,7 @@ export function idOf({ headers }: Pick<Answer, 'headers'>): string {
 function isPermanent({ status, code }: WantedError): boolean {
   if (status === 500) return code === 'invalid_request'
   if (status === 503) return code === 'model_not_found'
-  return [400, 401, 403, 404, 413].includes(status)
+  return [400, 401, 403, 404, 409, 413].includes(status)
 }
 
 /** The error frame that ends a broken stream, after the checks that it really is its end. */
@@ -161,6 +161,8 @@ export interface CallerFields {
   readonly cap?: string
   readonly models?: readonly string[]
   readonly expires_at?: string
+  readonly max_concurrent?: number
+  readonly max_per_minute?: number
 }
 
 export interface Caller {

@@ -48,6 +48,8 @@ export function configFor(base: string): string {
     name: nameOf(row),
     protocol: row.upstream,
     base_url: base,
+    // One odd answer after the other, each to be judged by itself.
+    breaker: false,
     api_key: VENDOR_KEY,
     models: { [modelFor(row)]: VENDOR_MODEL },
     capabilities: Object.fromEntries(

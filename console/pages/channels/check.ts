@@ -16,6 +16,8 @@ export function refuseFaults(draft: Draft, form: Submission, { isNew }: { readon
     'timeout.connect': durationFault(draft.connect.value),
     'timeout.first_byte': durationFault(draft.firstByte.value),
     'timeout.idle': durationFault(draft.idle.value),
+    'timeout.total': durationFault(draft.total.value),
+    ...(draft.hasBreaker.value ? breakerFaults(draft) : {}),
     capabilities: settingsOf(draft) ? undefined : t().channels.form.unreadable,
   }).flatMap(([field, fault]) => (fault === undefined ? [] : [[field, fault] as const]))
   for (const [field, fault] of faults) form.refuse(field, fault)
@@ -42,6 +44,13 @@ function modelsFault({ vendor, chosen, choice }: Draft): string | undefined {
   const isLeftOpen = vendor.value !== '' && choice.value === 'preset'
   return isLeftOpen || chosen.value.size > 0 ? undefined : t().channels.form.noModels
 }
+
+/** The server knows two shapes of it, and says of what fits neither no more than that. */
+const breakerFaults = ({ failures, coolDown, coolDownMax }: Draft) => ({
+  'breaker.failures': /^\s*([1-9]\d*)?\s*$/.test(failures.value) ? undefined : t().channels.form.badFailures,
+  'breaker.cool_down': durationFault(coolDown.value),
+  'breaker.cool_down_max': durationFault(coolDownMax.value),
+})
 
 const durationFault = (typed: string): string | undefined =>
   typed.trim() === '' || DURATION.test(typed.trim()) ? undefined : t().channels.form.badDuration

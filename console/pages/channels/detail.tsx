@@ -27,7 +27,7 @@ import { type Channels, removeChannel, setPaused } from './actions.ts'
 import { ChannelKeys } from './keys.tsx'
 import { ServedModels } from './models.tsx'
 import { OriginBadge, ReadOnlyNote } from './origin.tsx'
-import { errorShare, errorTone, pair, Since, StateBadge } from './state.tsx'
+import { errorShare, errorTone, pair, restText, Since, StateBadge } from './state.tsx'
 import { TestDialog } from './test.tsx'
 import { testOf } from './tests.ts'
 
@@ -248,13 +248,17 @@ function StateNote({ channel, test }: { readonly channel: ChannelView; readonly 
   }
   if (health.last_error === null) return null
   const isBad = health.state === 'down'
+  const isLeftAlone = health.breaker !== 'closed'
+  const keysOut = channel.keys.filter(key => !key.paused && key.health.breaker !== 'closed').length
   return (
     <div class="stack tight">
       <Note
         tone={isBad ? 'bad' : health.state === 'degraded' ? 'warn' : 'neutral'}
         title={isBad ? notes.downTitle : health.state === 'degraded' ? notes.degradedTitle : notes.errorTitle}
       >
-        {isBad ? notes.downText : notes.failedOf(health.errors, health.requests)}{' '}
+        {isLeftAlone ? `${restText(health, notes)} ` : isBad && `${notes.downText} `}
+        {!isBad && health.requests > 0 && `${notes.failedOf(health.errors, health.requests)} `}
+        {!isLeftAlone && keysOut > 0 && `${notes.keysOut(keysOut, channel.keys.length)} `}
         {health.last_error_at && notes.lastErrorAt(dateTime(health.last_error_at))}
       </Note>
       <Code text={health.last_error} label={notes.lastError} isWrapped isLow />
@@ -301,9 +305,17 @@ function Definition({ channel }: { readonly channel: ChannelView }) {
             [texts.connect, duration(timeout.connect_ms)],
             [texts.firstByteWait, duration(timeout.first_byte_ms)],
             [texts.idle, duration(timeout.idle_ms)],
+            [texts.total, duration(timeout.total_ms)],
+            [texts.breaker, breakerText(channel)],
           ]}
         />
       </Card>
     </Section>
   )
+}
+
+function breakerText({ breaker }: ChannelView): string {
+  const texts = t().channels
+  if (!breaker) return texts.noBreaker
+  return texts.breakerText(breaker.failures, duration(breaker.cool_down_ms), duration(breaker.cool_down_max_ms))
 }

@@ -21,6 +21,12 @@ export interface Draft {
   readonly connect: Signal<string>
   readonly firstByte: Signal<string>
   readonly idle: Signal<string>
+  readonly total: Signal<string>
+  /** Left alone for a while when it keeps failing. */
+  readonly hasBreaker: Signal<boolean>
+  readonly failures: Signal<string>
+  readonly coolDown: Signal<string>
+  readonly coolDownMax: Signal<string>
   readonly capabilities: Signal<string>
 }
 
@@ -41,6 +47,7 @@ export function useDraft(channel?: ChannelView): Draft {
   return useMemo(() => {
     const words: Words = channel?.settings ?? {}
     const timeout = (words.timeout ?? {}) as Words
+    const breaker = (words.breaker || {}) as Words
     return {
       name: signal(channel?.name ?? ''),
       vendor: signal(textOf(words.vendor)),
@@ -55,6 +62,11 @@ export function useDraft(channel?: ChannelView): Draft {
       connect: signal(textOf(timeout.connect)),
       firstByte: signal(textOf(timeout.first_byte)),
       idle: signal(textOf(timeout.idle)),
+      total: signal(textOf(timeout.total)),
+      hasBreaker: signal(words.breaker !== false),
+      failures: signal(textOf(breaker.failures)),
+      coolDown: signal(textOf(breaker.cool_down)),
+      coolDownMax: signal(textOf(breaker.cool_down_max)),
       capabilities: signal(writeCapabilities(words.capabilities)),
     }
   }, [channel?.name])
@@ -85,10 +97,19 @@ export function settingsOf(draft: Draft): Record<string, unknown> | undefined {
       connect: draft.connect.value.trim(),
       first_byte: draft.firstByte.value.trim(),
       idle: draft.idle.value.trim(),
+      total: draft.total.value.trim(),
     }),
+    breaker: draft.hasBreaker.value && breakerOf(draft),
     capabilities: orNull(capabilities),
   }
 }
+
+const breakerOf = ({ failures, coolDown, coolDownMax }: Draft): Words | null =>
+  orNull({
+    failures: readNumber(failures.value) ?? '',
+    cool_down: coolDown.value.trim(),
+    cool_down_max: coolDownMax.value.trim(),
+  })
 
 /** Ids that it would serve. */
 export const servedIds = ({ vendor, choice, chosen }: Draft, presetIds: readonly string[]): readonly string[] =>

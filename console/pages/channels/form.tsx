@@ -8,6 +8,7 @@ import { go, href, pathTo } from '../../app/router.ts'
 import { toast } from '../../app/toasts.tsx'
 import {
   Button,
+  CheckField,
   Empty,
   Form,
   LinkButton,
@@ -35,7 +36,8 @@ import { VendorChoice } from './vendor.tsx'
 
 const FIELDS = [
   ...['name', 'vendor', 'protocol', 'base_url', 'api_key', 'api_keys', 'models', 'priority', 'weight', 'groups'],
-  ...['timeout.connect', 'timeout.first_byte', 'timeout.idle', 'capabilities'],
+  ...['timeout.connect', 'timeout.first_byte', 'timeout.idle', 'timeout.total'],
+  ...['breaker.failures', 'breaker.cool_down', 'breaker.cool_down_max', 'capabilities'],
 ]
 
 /** What the form leaves for the page of the new channel to say. */
@@ -374,7 +376,10 @@ function Advanced({ draft, errorOf }: PartProps) {
             error={errorOf('timeout.first_byte')}
           />
           <TextField label={words.idle} placeholder="60s" value={draft.idle} error={errorOf('timeout.idle')} />
+          <TextField label={words.total} placeholder="60m" value={draft.total} error={errorOf('timeout.total')} />
         </div>
+        <CheckField label={texts.breaker} hint={texts.breakerHint} value={draft.hasBreaker} />
+        {draft.hasBreaker.value && <Breaker draft={draft} errorOf={errorOf} />}
         <TextAreaField
           label={words.models.capabilities}
           hint={texts.capabilitiesHint}
@@ -387,5 +392,33 @@ function Advanced({ draft, errorOf }: PartProps) {
         />
       </div>
     </details>
+  )
+}
+
+function Breaker({ draft, errorOf }: PartProps) {
+  const texts = t().channels.form
+  return (
+    <div class="grid channels-fields">
+      <TextField
+        label={texts.failures}
+        placeholder="5"
+        inputMode="numeric"
+        value={draft.failures}
+        error={errorOf('breaker.failures')}
+      />
+      <TextField
+        label={texts.coolDown}
+        hint={texts.coolDownHint}
+        placeholder="1s"
+        value={draft.coolDown}
+        error={errorOf('breaker.cool_down')}
+      />
+      <TextField
+        label={texts.coolDownMax}
+        placeholder="60s"
+        value={draft.coolDownMax}
+        error={errorOf('breaker.cool_down_max')}
+      />
+    </div>
   )
 }

@@ -59,7 +59,7 @@ export function ChannelKeys({ channels, channel }: KeysProps) {
 function columnsFor(channels: Channels, channel: ChannelView): Column<ChannelKeyView>[] {
   const texts = t().channels.keys
   return [
-    { id: 'hint', title: texts.hint, cell: key => <code>{key.hint}</code> },
+    { id: 'hint', title: texts.hint, cell: key => <KeyName vendorKey={key} /> },
     { id: 'state', title: t().common.status, cell: key => <KeyState healthOf={key} /> },
     {
       id: 'errors',
@@ -82,6 +82,16 @@ function columnsFor(channels: Channels, channel: ChannelView): Column<ChannelKey
       cell: key => <KeyActions channels={channels} channel={channel} vendorKey={key} />,
     },
   ]
+}
+
+/** With its id, by which logs, metrics and records of requests name it. */
+function KeyName({ vendorKey: { hint, id } }: { readonly vendorKey: ChannelKeyView }) {
+  return (
+    <span class="channels-key-name">
+      <code>{hint}</code>
+      <small class="mono">{id}</small>
+    </span>
+  )
 }
 
 function KeyState({ healthOf: { health } }: { readonly healthOf: ChannelKeyView }) {

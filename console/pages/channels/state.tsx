@@ -1,5 +1,5 @@
 import type { HealthView } from '../../../src/admin/contract.ts'
-import { duration, number, percent } from '../../app/format.ts'
+import { clockTime, duration, now, number, percent } from '../../app/format.ts'
 import { t } from '../../app/language.ts'
 import { Badge, Icon, type IconName, Time, type Tone } from '../../kit/index.ts'
 
@@ -29,6 +29,7 @@ export function Since({ health }: { readonly health: HealthView }) {
   const texts = t().channels.since
   switch (health.state) {
     case 'down':
+      if (health.breaker !== 'closed') return <>{restText(health, texts)}</>
       return <Moment label={texts.down} at={health.down_since ?? health.last_error_at} />
     case 'degraded':
       return <Moment label={texts.degraded} at={health.last_error_at} />
@@ -39,6 +40,21 @@ export function Since({ health }: { readonly health: HealthView }) {
     case 'paused':
       return <>{texts.paused}</>
   }
+}
+
+/** What is said of one that is left alone, or waits for the request that finds out. */
+export interface RestTexts {
+  readonly resting: (until: string) => string
+  readonly waiting: string
+  readonly refused: (until: string) => string
+  readonly refusedWaiting: string
+}
+
+/** A rest may end while nobody asks the server. */
+export function restText({ rests_until, refused }: HealthView, texts: RestTexts): string {
+  if (rests_until === null || Date.parse(rests_until) <= Math.max(now.value, Date.now()))
+    return refused ? texts.refusedWaiting : texts.waiting
+  return refused ? texts.refused(clockTime(rests_until)) : texts.resting(clockTime(rests_until))
 }
 
 function Moment({ label, at }: { readonly label: string; readonly at: string | null }) {

@@ -11,7 +11,7 @@ export function requestColumns(): readonly Column<UsageView>[] {
   const texts = t().requests
   return [
     { id: 'time', title: texts.time, cell: row => <Moment at={row.started_at} /> },
-    { id: 'status', title: t().common.status, cell: row => <RequestStatus status={row.status} model={row.model} /> },
+    { id: 'status', title: t().common.status, cell: row => <Outcome row={row} /> },
     { id: 'model', title: texts.model, cell: row => <Clipped text={row.model} look="requests-model" /> },
     { id: 'key', title: texts.key, cell: row => <Key row={row} /> },
     { id: 'protocol', title: texts.protocol, isMinor: true, cell: row => <Spoken row={row} /> },
@@ -22,6 +22,22 @@ export function requestColumns(): readonly Column<UsageView>[] {
     { id: 'total', title: texts.total, isNumeric: true, cell: row => duration(row.duration_ms) },
     ...(isAdmin.value ? [channelColumn()] : []),
   ]
+}
+
+/** How it ended, and whether more than one upstream was needed for it. */
+function Outcome({ row: { status, model, attempts } }: { readonly row: UsageView }) {
+  const text = t().requests.tookAttempts(attempts)
+  return (
+    <span class="requests-outcome">
+      <RequestStatus status={status} model={model} />
+      {attempts > 1 && (
+        <span class="faint" title={text}>
+          <Icon name="refresh" size={12} />
+          <span class="hidden-text">{text}</span>
+        </span>
+      )}
+    </span>
+  )
 }
 
 const firstTokenColumn = (): Column<UsageView> => ({

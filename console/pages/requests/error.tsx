@@ -90,7 +90,9 @@ function Step({ request: { status, model, key, channel } }: { readonly request: 
   if (status === 'model_not_found' || status === 'model_price_unknown') {
     return <LinkButton href={href('/models')}>{texts.models}</LinkButton>
   }
-  if (status === 'model_not_allowed') return <LinkButton href={href(pathTo('keys', key))}>{texts.key}</LinkButton>
+  if (status === 'model_not_allowed' || status === 'rate_limited') {
+    return <LinkButton href={href(pathTo('keys', key))}>{texts.key}</LinkButton>
+  }
   if (isAdmin.value && status.startsWith('upstream_')) {
     const where = channel === '' ? '/channels' : pathTo('channels', channel)
     return <LinkButton href={href(where)}>{texts.channels}</LinkButton>

@@ -5,6 +5,7 @@ import { Badge, moneyRefusalOf, type Tone } from '../../kit/index.ts'
 export const CODES = [
   'insufficient_user_quota',
   'pre_consume_token_quota_failed',
+  'rate_limited',
   'client_gone',
   'model_not_found',
   'model_not_allowed',

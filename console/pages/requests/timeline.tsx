@@ -5,22 +5,6 @@ import { t } from '../../app/language.ts'
 import { Part } from '../../kit/index.ts'
 import { RequestStatus } from './status.tsx'
 
-interface Span {
-  readonly attempt: AttemptView
-  readonly startMs: number
-}
-
-/** One after the other; what the attempts do not account for was before the first. */
-function spansOf(attempts: readonly AttemptView[], totalMs: number): readonly Span[] {
-  const takenMs = attempts.reduce((sum, { duration_ms }) => sum + duration_ms, 0)
-  let startMs = Math.max(0, totalMs - takenMs)
-  return attempts.map(attempt => {
-    const span = { attempt, startMs }
-    startMs += attempt.duration_ms
-    return span
-  })
-}
-
 /** From the hold to the settlement, to scale. Every length is also said in words. */
 export function Timeline({ request }: { readonly request: UsageReceiptView }) {
   const texts = t().requests
@@ -46,8 +30,8 @@ export function Timeline({ request }: { readonly request: UsageReceiptView }) {
             </div>
           </li>
         )}
-        {spansOf(attempts, totalMs).map((span, index) => (
-          <Attempt key={span.startMs} span={span} number={index + 1} totalMs={totalMs} />
+        {attempts.map((attempt, index) => (
+          <Attempt key={index} attempt={attempt} number={index + 1} totalMs={totalMs} />
         ))}
         <li>
           <div class="requests-step">
@@ -71,18 +55,17 @@ const Track = ({ children }: { readonly children: preact.ComponentChildren }) =>
   </div>
 )
 
-function Attempt({
-  span,
-  number,
-  totalMs,
-}: {
-  readonly span: Span
+interface AttemptProps {
+  readonly attempt: AttemptView
   readonly number: number
   readonly totalMs: number
-}) {
+}
+
+function Attempt({ attempt, number, totalMs }: AttemptProps) {
   const texts = t().requests
-  const { attempt, startMs } = span
-  const percent = (ms: number) => `${Math.min((ms / totalMs) * 100, 100)}%`
+  const percent = (ms: number) => `${(Math.max(0, Math.min(ms, totalMs)) / totalMs) * 100}%`
+  // Clocks count whole milliseconds: the last attempt may seem to end after the request.
+  const shownMs = Math.min(attempt.duration_ms, totalMs - attempt.start_ms)
   const firstMs = attempt.first_byte_ms
   return (
     <li>
@@ -96,7 +79,7 @@ function Attempt({
       <Track>
         <span
           class={attempt.status === 'ok' ? 'requests-bar' : 'requests-bar failed'}
-          style={{ insetInlineStart: percent(startMs), inlineSize: percent(attempt.duration_ms) }}
+          style={{ insetInlineStart: percent(attempt.start_ms), inlineSize: percent(shownMs) }}
         >
           {firstMs !== null && attempt.duration_ms > 0 && (
             <span
@@ -109,7 +92,14 @@ function Attempt({
       <p class="small faint">
         {firstMs !== null && `${texts.firstByteAfter(duration(firstMs))} · `}
         {texts.attemptTook(duration(attempt.duration_ms))}
+        {attempt.key && (
+          <>
+            {' · '}
+            {texts.vendorKey} <code>{attempt.key}</code>
+          </>
+        )}
       </p>
+      {attempt.error && <p class="small requests-why">{attempt.error}</p>}
     </li>
   )
 }

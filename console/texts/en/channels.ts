@@ -35,6 +35,11 @@ export const channels = {
   connect: 'Wait to connect',
   firstByteWait: 'Wait for the first byte',
   idle: 'Wait between bytes',
+  total: 'Wait for all of it',
+  breaker: 'Left alone',
+  breakerText: (failures: number, least: string, most: string) =>
+    `after ${count(failures, 'failure', 'failures')} in a row, for ${least === most ? most : `${least} up to ${most}`}`,
+  noBreaker: 'never, however often it fails',
   definition: 'Definition',
   pause: 'Pause',
   resume: 'Resume',
@@ -52,7 +57,7 @@ export const channels = {
   stateMeaning: {
     healthy: 'It answers.',
     degraded: 'A notable share of the latest requests failed.',
-    down: 'The latest requests failed, one after the other. It is tried again now and then.',
+    down: 'The latest requests failed, or the vendor refused the key. It is left alone for a while, then tried again.',
     paused: 'It gets no requests until it is resumed.',
     unused: 'It has had no request since Duet was started.',
   },
@@ -62,6 +67,10 @@ export const channels = {
     healthy: 'last answer',
     unused: 'no request since the start',
     paused: 'gets no requests',
+    resting: (until: string) => `left alone until ${until}`,
+    waiting: 'tried by the next request',
+    refused: (until: string) => `key refused, tried again at ${until}`,
+    refusedWaiting: 'key refused, tried by the next request',
   },
   notes: {
     pausedTitle: 'Paused',
@@ -69,8 +78,16 @@ export const channels = {
     unusedTitle: 'Nothing has been sent through it since Duet was started',
     unusedText: 'Test it to see whether the address, the key and the names of the models are right.',
     downTitle: 'Down',
-    downText:
-      'The latest requests failed, one after the other. Other channels go first; this one is tried now and then.',
+    downText: 'The latest requests failed, one after the other.',
+    resting: (until: string) =>
+      `It is left alone until ${until}, then tried again by one request. Until then others answer, if there are any.`,
+    waiting: 'It was left alone for a while. The next request tries it again; if that is answered, it is back.',
+    refused: (until: string) =>
+      `The key was refused by the vendor: it is wrong or revoked, or the account there has no money. It is tried again at ${until}; a test that is answered brings it back at once.`,
+    refusedWaiting:
+      'The key was refused by the vendor: it is wrong or revoked, or the account there has no money. The next request tries it again.',
+    keysOut: (out: number, all: number) =>
+      `${out} of its ${all} keys ${plural('en', out, { one: 'is', other: 'are' })} left alone; see below.`,
     degradedTitle: 'Degraded',
     errorTitle: 'It answers; there was an error before',
     failedOf: (errors: number, requests: number) => `${errors} of the latest ${requests} requests failed.`,
@@ -223,6 +240,7 @@ export const channels = {
     badAddress: 'Write an http or https address, such as https://api.example.com/v1.',
     noModels: 'Choose at least one model.',
     badDuration: 'Write a duration such as 500ms, 5s or 2m.',
+    badFailures: 'Write a whole number above zero.',
     reservedName: 'This name is taken by the console itself.',
     keylessHint: 'This server usually needs no key: leave it empty.',
     keyNumber: (n: number) => `API key ${n}`,
@@ -235,11 +253,17 @@ export const channels = {
     allOfHint: 'Those of the catalog that the vendor is known for, under its names:',
     more: (n: number) => ` and ${n} more`,
     advanced: 'Advanced',
-    advancedText: 'Priority, weight, groups, timeouts, capabilities',
+    advancedText: 'Priority, weight, groups, timeouts, failures, capabilities',
     priorityHint: 'Lower goes first.',
     weightHint: 'Share among channels of one priority.',
     groupsHint: 'Accounts of these groups may use it; separated by commas.',
     durationHint: 'Such as 500ms, 5s or 2m.',
+    breaker: 'Leave it alone for a while when it keeps failing',
+    breakerHint: 'Requests go to other channels meanwhile. Without this, every request tries it.',
+    failures: 'Failures in a row',
+    coolDown: 'Left alone for',
+    coolDownHint: 'Doubled with every try that fails.',
+    coolDownMax: 'At most for',
     capabilitiesHint:
       'Only where this upstream differs from its protocol or vendor: one “name: value” a line, or JSON.',
     unreadable: 'Write one “name: value” a line, or a JSON object.',

@@ -33,13 +33,17 @@ export const UsageView = z
     ending: z
       .string()
       .nullable()
-      .describe('Why the answer ended: `stop`, `length`, `tool-calls`, ..., `funds` if the money was used up.'),
+      .describe(
+        'Why the answer ended: `stop`, `length`, `tool-calls`, ..., `funds` if the money was used up, `ceiling` if the ' +
+          'caller wanted to spend no more (`x-duet-max-cost`).',
+      ),
     tokens: TokensView,
     source,
     cost: dollars,
     started_at: time,
     first_byte_ms: milliseconds.nullable(),
     duration_ms: milliseconds,
+    attempts: count.describe('Upstreams that were asked, one after the other; none for what was refused before.'),
   })
   .describe('One request.')
 export type UsageView = z.infer<typeof UsageView>
@@ -64,13 +68,20 @@ export const BillLineView = z.strictObject({
 })
 export type BillLineView = z.infer<typeof BillLineView>
 
-export const AttemptView = z.strictObject({
-  channel: z.string(),
-  protocol,
-  status: z.string().describe('`ok`, or the code of the failure.'),
-  first_byte_ms: milliseconds.nullable(),
-  duration_ms: milliseconds,
-})
+export const AttemptView = z
+  .strictObject({
+    channel: z.string().describe('Empty for members.'),
+    key: z
+      .string()
+      .describe('The id of the vendor key; empty for members, without a key, and where there was one attempt only.'),
+    protocol,
+    status: z.string().describe('`ok`, or the code of the failure.'),
+    error: z.string().nullable().describe('Why it failed, in a sentence.'),
+    start_ms: milliseconds.describe('Since the request came.'),
+    first_byte_ms: milliseconds.nullable().describe('Since the attempt began; null where nothing came.'),
+    duration_ms: milliseconds,
+  })
+  .describe('One try of one upstream.')
 export type AttemptView = z.infer<typeof AttemptView>
 
 export const ReceiptView = z

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import { type Duet, startDuet } from '../../support/duet.ts'
-import { newCaller } from '../../support/wire.ts'
+import { eventually, newCaller } from '../../support/wire.ts'
 import { addAcme, channelOf, chat, FIRST_KEY, fickleUpstream, MODEL, SECOND_KEY } from './stage.ts'
 
 const upstream = fickleUpstream()
@@ -28,7 +28,8 @@ describe('the health of a channel', () => {
     if (name) await duet.admin('DELETE', `/api/channels/${name}`)
     name = `acme-${++channels}`
     const settings = { protocol: 'chat', base_url: upstream.base, api_keys: [FIRST_KEY], models: [MODEL] }
-    expect((await duet.admin('POST', '/api/channels', { name, ...settings })).status).toBe(201)
+    const breaker = { cool_down: '20ms' }
+    expect((await duet.admin('POST', '/api/channels', { name, ...settings, breaker })).status).toBe(201)
   })
 
   test('is unused at first, and healthy as long as it answers, whole and streamed', async () => {
@@ -56,7 +57,10 @@ describe('the health of a channel', () => {
     expect(overview.alerts).toContainEqual(expect.objectContaining({ kind: 'channel-down', channel: name }))
 
     upstream.mood.status = undefined
-    await calls(1)
+    await eventually(
+      () => chat(duet),
+      ({ status }) => status === 200,
+    )
     expect(await health()).toMatchObject({ state: 'degraded', down_since: null })
   })
 
@@ -66,7 +70,7 @@ describe('the health of a channel', () => {
     expect(await health()).toMatchObject({ state: 'down', errors: 1 })
     await duet.admin('POST', `/api/channels/${name}/keys`, { api_key: SECOND_KEY })
     const { health: all, keys } = await channelOf(duet, name)
-    expect(all).toMatchObject({ state: 'unused', requests: 0 })
+    expect(all).toMatchObject({ state: 'degraded', requests: 0, last_error: expect.stringContaining('refused') })
     expect(keys).toMatchObject([{ health: { state: 'down' } }, { health: { state: 'unused' } }])
 
     await duet.admin('DELETE', `/api/channels/${name}/keys/${keys[0].id}`)

@@ -1,0 +1,39 @@
+import type { Ask } from '../core/ask.ts'
+import { type Channel, imagePolicy, type Model } from '../core/catalog.ts'
+import { GatewayError } from '../core/failure.ts'
+import type { Nanos } from '../core/money.ts'
+import { withoutImages } from '../protocol/images.ts'
+import { PROTOCOLS } from '../protocol/protocols.ts'
+import { askedAsStream } from './ceiling.ts'
+import { pairFor, servedBy } from './channel.ts'
+import type { Pair } from './pair.ts'
+
+/** A request as one channel can be asked it. */
+export interface Prepared {
+  readonly ask: Ask
+  readonly pair: Pair
+}
+
+interface Question {
+  readonly asked: Ask
+  readonly model: Model
+  /** What the caller will pay at most; undefined for one who has set no ceiling. */
+  readonly ceiling?: Nanos | undefined
+}
+
+export function prepare({ asked, model, ceiling }: Question, channel: Channel): Prepared {
+  const ask = applyImagePolicy(asked, model, channel)
+  const isFolded = ceiling !== undefined && !ask.stream
+  return { ask, pair: pairFor(isFolded ? askedAsStream(ask) : ask, model, channel) }
+}
+
+/** Images never reach a model that cannot see them: they are refused, or taken out as if they had not been sent. */
+export function applyImagePolicy(ask: Ask, model: Model, channel: Channel): Ask {
+  const [first] = ask.images
+  if (!first) return ask
+  const policy = imagePolicy(model, servedBy(channel, model).capabilities)
+  if (policy === 'forward') return ask
+  if (policy === 'reject') throw new GatewayError({ kind: 'image-rejected', model: model.id, param: first.param })
+  const text = withoutImages(ask.text, ask.images)
+  return { ...PROTOCOLS[ask.protocol].read(JSON.parse(text), text), droppedImages: true }
+}
