@@ -1,4 +1,4 @@
-import { formatDollars, fromMillionths, type Nanos, type NanosPerMillion, nanos, tally } from './money.ts'
+import { formatDollars, fromMillionths, type Nanos, type NanosPerMillion, nanos, tally, toMillionths } from './money.ts'
 import type { Usage } from './usage.ts'
 
 export interface Price {
@@ -39,6 +39,17 @@ export function affordableOutput(amount: Nanos, promptCost: Nanos, price: Price)
   if (amount < promptCost) return 0
   if (price.output === 0n) return Number.MAX_SAFE_INTEGER
   return Number(((amount - promptCost) * 1_000_000n) / price.output)
+}
+
+/** As much of the usage as an amount pays for: the prompt comes first. */
+export function affordableUsage(usage: Usage, amount: Nanos, price: Price): Usage {
+  let left = toMillionths(amount)
+  const affordable = { ...usage }
+  for (const name of TOKEN_CLASSES) {
+    if (tally(usage[name], price[name]) > left) affordable[name] = Number(left / price[name])
+    left -= tally(affordable[name], price[name])
+  }
+  return { ...affordable, reasoning: Math.min(usage.reasoning, affordable.output) }
 }
 
 /** What operators compare before a new version is made. */

@@ -14,12 +14,22 @@ export class Seen {
   bytes = 0
   /** In how many pieces it came: vendors send a token at a time, or a few. */
   pieces = 0
+  /** The part of all this that is reasoning: the limit that a vendor is told says nothing about it. */
+  readonly thought = { characters: 0, bytes: 0, pieces: 0 }
 
   text(piece: string): void {
     if (piece === '') return
     this.pieces++
     this.characters += piece.length
     this.bytes += Buffer.byteLength(piece)
+  }
+
+  thinking(piece: string): void {
+    if (piece === '') return
+    this.text(piece)
+    this.thought.pieces++
+    this.thought.characters += piece.length
+    this.thought.bytes += Buffer.byteLength(piece)
   }
 
   event(event: TurnEvent): void {

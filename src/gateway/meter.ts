@@ -1,5 +1,6 @@
+import type { Ending, Shortage } from '../core/ledger.ts'
 import { type Nanos, nanos, ZERO } from '../core/money.ts'
-import { affordableOutput, cost, type Price } from '../core/price.ts'
+import { affordableOutput, affordableUsage, cost, type Price } from '../core/price.ts'
 import type { Seen } from '../core/seen.ts'
 import { NO_USAGE, type Usage } from '../core/usage.ts'
 import type { Ledger } from '../ledger/ledger.ts'
@@ -15,13 +16,15 @@ export interface Metered {
   readonly held: Nanos
   /** All that the caller asked for. Once this much is held, more is held only if it comes. */
   readonly limitTokens: number
+  /** What the caller will pay at most; undefined for one who has set no ceiling. */
+  readonly ceiling?: Nanos | undefined
 }
 
 /** The next window is asked for when this much of the last one is left. */
 const AHEAD_TOKENS = STREAM_WINDOW_TOKENS / 2
 /** Beyond what was asked for, money is taken in small pieces. */
 const BEYOND_TOKENS = 256
-/** Where all that was asked for is held, upstream counts to its limit better than we do: our count may be twice its own. */
+/** Upstream counts to its limit better than we do: of what is limited, our count may be twice its own. */
 const TRUST = 2
 
 /** Keeps a stream within the money that is held for it: the next window is held ahead of need, as tokens flow. */
@@ -49,30 +52,52 @@ export class Meter {
   /** Whether all that was relayed is paid for; asks for more in good time. */
   covers(seen: Seen): boolean {
     if (seen.usage !== this.reported) this.recount(seen)
-    const { limitTokens } = this.metered
-    const used = outputOf(seen)
-    if (this.coveredTokens >= limitTokens) return used <= this.coveredTokens * TRUST
-    if (this.coveredTokens - used < AHEAD_TOKENS && !this.wasRefused) this.ask(used)
+    const used = this.outputOf(seen)
+    const mayGrow = this.coveredTokens < this.metered.limitTokens && !this.wasRefused
+    if (mayGrow && this.coveredTokens - used < AHEAD_TOKENS) this.ask(used)
     return used <= this.coveredTokens
   }
 
   /** Waits for the next window, or for what one frame has filled; false if there is no money for it. */
   async extend(seen: Seen): Promise<boolean> {
     // Asked again even if it was refused a while ago: money may have come since.
-    do await this.ask(outputOf(seen))
+    do await this.ask(this.outputOf(seen))
     while (!this.covers(seen) && !this.wasRefused)
     return this.covers(seen)
   }
 
-  /** Upstream's count is charged as it is; our own, which may be too high, never beyond what is held. */
+  /** What ends a stream that is not covered. */
+  get shortage(): Shortage {
+    const { ceiling } = this.metered
+    return ceiling !== undefined && this.held >= ceiling ? 'ceiling' : 'funds'
+  }
+
+  /** What an answer is charged that has ended by itself, and how: the ceiling holds, whatever upstream counts at last. */
+  conclude(counted: Counted, ending: Ending | undefined): { counted: Counted; ending: Ending | undefined } {
+    const confined = this.confine(counted)
+    return { counted: confined, ending: this.isAboveCeiling(counted.usage) ? 'ceiling' : ending }
+  }
+
+  /** Upstream's count is charged as it is, up to a ceiling; our own, which may be too high, never beyond what is held. */
   confine(counted: Counted): Counted {
-    return counted.source === 'upstream' ? counted : this.withinHold(counted)
+    return counted.source === 'upstream' ? this.withinCeiling(counted) : this.withinHold(counted)
   }
 
   /** What a stream that ended for want of money is charged: what was counted, and no more than was held. */
   withinHold({ usage, source }: Counted): Counted {
     const output = Math.min(usage.output, this.coveredTokens)
-    return { source, usage: { ...usage, output, reasoning: Math.min(usage.reasoning, output) } }
+    return this.withinCeiling({ source, usage: { ...usage, output, reasoning: Math.min(usage.reasoning, output) } })
+  }
+
+  private withinCeiling(counted: Counted): Counted {
+    const { ceiling, price } = this.metered
+    if (ceiling === undefined || !this.isAboveCeiling(counted.usage)) return counted
+    return { usage: affordableUsage(counted.usage, ceiling, price), source: 'counted' }
+  }
+
+  private isAboveCeiling(usage: Usage): boolean {
+    const { ceiling, price } = this.metered
+    return ceiling !== undefined && cost(usage, price) > ceiling
   }
 
   private ask(used: number): Promise<void> {
@@ -88,17 +113,27 @@ export class Meter {
     const target = Math.max(used + BEYOND_TOKENS, Math.min(this.coveredTokens + STREAM_WINDOW_TOKENS, limitTokens))
     // The prompt is part of it: upstream may have counted more of it than we estimated.
     const missing = nanos(this.promptCost + cost({ ...NO_USAGE, output: target }, price) - this.held)
-    if (missing > ZERO) {
+    const most = this.withinRoom(missing)
+    this.wasRefused = missing > ZERO && most <= ZERO
+    if (most > ZERO) {
       try {
-        const held = await this.ledger.extend({ requestId, most: missing, least: nanos(1n) })
+        const held = await this.ledger.extend({ requestId, most, least: nanos(1n) })
         this.wasRefused = held === undefined
         this.held = held ?? this.held
       } catch {
         // A ledger that is away stops no stream: what is used is charged when it is back.
-        this.held = nanos(this.held + missing)
+        this.held = nanos(this.held + most)
       }
     }
     this.coveredTokens = affordableOutput(this.held, this.promptCost, price)
+  }
+
+  /** No more is ever held than the caller would pay. */
+  private withinRoom(amount: Nanos): Nanos {
+    const { ceiling } = this.metered
+    if (ceiling === undefined) return amount
+    const room = nanos(ceiling - this.held)
+    return amount < room ? amount : room
   }
 
   private recount(seen: Seen): void {
@@ -107,10 +142,34 @@ export class Meter {
     this.promptCost = cost({ ...count(seen, promptEstimate).usage, output: 0 }, price)
     this.coveredTokens = affordableOutput(this.held, this.promptCost, price)
   }
+
+  /**
+   * What was relayed, or what upstream says it has made so far. Digits and code have more tokens than their length tells,
+   * but a piece is a token at least: money is held for the highest count, a bill of ours is made of the length alone.
+   */
+  private outputOf(seen: Seen): number {
+    const { thought } = seen
+    const thinking = tokensOf(thought)
+    const speech = tokensOf({
+      characters: seen.characters - thought.characters,
+      bytes: seen.bytes - thought.bytes,
+      pieces: seen.pieces - thought.pieces,
+    })
+    const made = seen.usage?.output ?? 0
+    const all = Math.max(thinking + speech, made)
+    return all > this.ceilingTokens ? all : Math.max(thinking + this.trusted(speech), made)
+  }
+
+  /** Upstream is told how far an answer may go; only if it goes on and on does it not care. Reasoning has no such limit. */
+  private trusted(speech: number): number {
+    const { limitTokens } = this.metered
+    return speech <= limitTokens * TRUST ? Math.min(speech, limitTokens) : speech
+  }
+
+  private get ceilingTokens(): number {
+    const { ceiling, price } = this.metered
+    return ceiling === undefined ? Number.POSITIVE_INFINITY : affordableOutput(ceiling, this.promptCost, price)
+  }
 }
 
-/**
- * What was relayed, or what upstream says it has made so far. Digits and code have more tokens than their length tells, but
- * a piece is a token at least: money is held for the highest count, a bill of ours is made of the length alone.
- */
-const outputOf = (seen: Seen): number => Math.max(estimateTokens(seen), seen.pieces, seen.usage?.output ?? 0)
+const tokensOf = (size: Seen['thought']): number => Math.max(estimateTokens(size), size.pieces)

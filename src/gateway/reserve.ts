@@ -1,6 +1,7 @@
 import type { Ask } from '../core/ask.ts'
 import type { Model } from '../core/catalog.ts'
-import type { Held } from '../core/ledger.ts'
+import { GatewayError } from '../core/failure.ts'
+import type { Held, Shortage } from '../core/ledger.ts'
 import type { Nanos } from '../core/money.ts'
 import { affordableOutput, cost, type Price } from '../core/price.ts'
 import { NO_USAGE } from '../core/usage.ts'
@@ -23,8 +24,8 @@ export interface Reserve {
 export interface Limits {
   /** The limit to send upstream: the caller's, or what the money pays for. */
   readonly maxTokens: number | undefined
-  /** There was less money than the call may cost: if it ends at its limit, then at ours. */
-  readonly isShort: boolean
+  /** What allows less than the call may cost: if it ends at its limit, then at this one. */
+  readonly shortage: Shortage | undefined
 }
 
 export interface Reservation {
@@ -32,24 +33,29 @@ export interface Reservation {
   readonly model: Model
   readonly price: Price
   readonly promptEstimate: number
+  /** What the caller will pay at most; undefined for one who has set no ceiling. */
+  readonly ceiling?: Nanos | undefined
 }
 
-export function reserve({ ask, model, price, promptEstimate }: Reservation): Reserve {
+export function reserve({ ask, model, price, promptEstimate, ceiling }: Reservation): Reserve {
   const limit = Math.min(ask.maxTokens ?? model.maxOutputTokens, model.maxOutputTokens)
   const window = ask.stream ? Math.min(limit, STREAM_WINDOW_TOKENS) : limit
   const priceOf = (output: number) => cost({ ...NO_USAGE, input: promptEstimate, output: output * ask.choices }, price)
-  const most = priceOf(window)
+  const atMost = (amount: Nanos) => (ceiling !== undefined && ceiling < amount ? ceiling : amount)
+  if (atMost(priceOf(1)) < priceOf(1)) throw new GatewayError({ kind: 'ceiling-too-low', needed: priceOf(1) })
   return {
-    most,
-    least: priceOf(Math.min(window, WORTHWHILE_TOKENS)),
+    most: atMost(priceOf(window)),
+    // A ceiling below what is worth starting is the caller's own wish.
+    least: atMost(priceOf(Math.min(window, WORTHWHILE_TOKENS))),
     limitTokens: limit * ask.choices,
     // A stream holds a window of what it may become, but its upstream is told how far the money goes.
     limits: ({ available }) => {
+      const money = atMost(available)
       // What the caller asked for beyond the model's own limit is not held, so upstream must not be asked for it.
-      if (available >= priceOf(limit))
-        return { maxTokens: ask.maxTokens === undefined ? undefined : limit, isShort: false }
-      const maxTokens = Math.floor(affordableOutput(available, priceOf(0), price) / ask.choices)
-      return { maxTokens: Math.max(1, maxTokens), isShort: true }
+      if (money >= priceOf(limit))
+        return { maxTokens: ask.maxTokens === undefined ? undefined : limit, shortage: undefined }
+      const maxTokens = Math.floor(affordableOutput(money, priceOf(0), price) / ask.choices)
+      return { maxTokens: Math.max(1, maxTokens), shortage: money === ceiling ? 'ceiling' : 'funds' }
     },
   }
 }

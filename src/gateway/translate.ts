@@ -1,5 +1,5 @@
 import type { Ask } from '../core/ask.ts'
-import { Seen, seenIn } from '../core/seen.ts'
+import { type Seen, seenIn } from '../core/seen.ts'
 import type { TurnEvent } from '../core/turn.ts'
 import { unwrapperFor } from '../protocol/json-mode.ts'
 import type {
@@ -57,13 +57,14 @@ function withName(event: TurnEvent, renamed: ReadonlyMap<string, string>): TurnE
 }
 
 class TranslatedStream implements AnswerStream {
-  readonly seen = new Seen()
+  /** What the upstream has written is billed, whatever of it the caller gets to see, and when. */
+  readonly seen: Seen
   private readonly decoder: StreamDecoder
   private readonly encoder: StreamEncoder
   private readonly restore: Restore
-  private isOpen = false
 
   constructor(decoder: StreamDecoder, encoder: StreamEncoder, restore: Restore) {
+    this.seen = decoder.seen
     this.decoder = decoder
     this.encoder = encoder
     this.restore = restore
@@ -78,38 +79,29 @@ class TranslatedStream implements AnswerStream {
   }
 
   push(frame: Frame): string {
-    const text = this.encode(this.decoder.push(frame))
+    const text = this.write(this.restore(this.decoder.push(frame)))
     this.seen.usage = this.decoder.usage ?? this.seen.usage
     this.seen.reported ||= this.decoder.isReported
     return text
   }
 
   end(): string {
-    return this.encode(this.decoder.end())
+    return this.write(this.restore(this.decoder.end()))
   }
 
   shorten(): string {
-    const closing: TurnEvent[] = this.isOpen ? [{ type: 'close' }] : []
-    const finish: TurnEvent = { type: 'finish', reason: 'length', stopSequence: undefined, usage: undefined }
     // What was held back until it is whole is paid for, so it is delivered as it is.
-    return this.write([...closing, ...this.restore([finish])])
+    return this.write(this.restore(this.decoder.cut()))
   }
 
   close(bill: Bill): string {
     return this.encoder.close(bill)
   }
 
-  /** What the upstream has written is billed, whatever of it the caller gets to see. */
-  private encode(events: readonly TurnEvent[]): string {
-    for (const event of events) if (event.type === 'delta') this.seen.text(event.text)
-    return this.write(this.restore(events))
-  }
-
   private write(events: readonly TurnEvent[]): string {
     let text = ''
     for (const event of events) {
       if (event.type !== 'delta') this.seen.event(event)
-      if (event.type === 'open' || event.type === 'close') this.isOpen = event.type === 'open'
       text += this.encoder.push(event)
     }
     return text

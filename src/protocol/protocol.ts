@@ -88,6 +88,8 @@ export interface DecodeOptions {
 }
 
 export interface StreamDecoder {
+  /** All that has come, even what waits for its turn: text, reasoning and arguments. */
+  readonly seen: Seen
   readonly done: boolean
   readonly isComplete: boolean
   /** The latest counters the upstream gave; until the finish they may lag behind. */
@@ -96,12 +98,21 @@ export interface StreamDecoder {
   readonly isReported: boolean
   push(frame: Frame): readonly TurnEvent[]
   end(): readonly TurnEvent[]
+  /** Ends the answer here, with all that has come, as one that has reached its limit. */
+  cut(): readonly TurnEvent[]
 }
 
 export interface StreamEncoder {
   /** Everything but the finish, whose frames carry the bill. */
   push(event: TurnEvent): string
   close(bill: Bill): string
+}
+
+/** Puts a stream together again, as clients do: what was written for a caller of streams, as a whole answer. */
+export interface StreamFolder {
+  push(frame: Frame): void
+  /** The body, once the last frame was given. */
+  render(): string
 }
 
 /** A dialect is code, a vendor is data. All functions are pure; the two implementations are twins. */
@@ -135,6 +146,7 @@ export interface Protocol {
   decodeStream(options: DecodeOptions): StreamDecoder
   encodeStream(view: View): StreamEncoder
   editStream(view: View): AnswerStream
+  foldStream(): StreamFolder
 
   errorBody(failure: Failure, context: ErrorContext): string
   /** The same failure when the status is already sent. */

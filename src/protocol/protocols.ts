@@ -5,6 +5,7 @@ import * as chatEdit from './chat/edit.ts'
 import * as chatEditStream from './chat/edit-stream.ts'
 import * as chatEncode from './chat/encode-request.ts'
 import * as chatEncodeStream from './chat/encode-stream.ts'
+import * as chatFold from './chat/fold.ts'
 import * as chatResponse from './chat/response.ts'
 import * as chatWire from './chat/wire.ts'
 import * as messagesDecode from './messages/decode-request.ts'
@@ -13,6 +14,7 @@ import * as messagesEdit from './messages/edit.ts'
 import * as messagesEditStream from './messages/edit-stream.ts'
 import * as messagesEncode from './messages/encode-request.ts'
 import * as messagesEncodeStream from './messages/encode-stream.ts'
+import * as messagesFold from './messages/fold.ts'
 import * as messagesResponse from './messages/response.ts'
 import * as messagesWire from './messages/wire.ts'
 import type { Protocol } from './protocol.ts'
@@ -32,6 +34,7 @@ const chat: Protocol = {
   ...chatResponse,
   ...chatDecodeStream,
   ...chatEncodeStream,
+  ...chatFold,
 }
 
 /** The oldest that every server of this dialect knows. */
@@ -57,6 +60,7 @@ const messages: Protocol = {
   ...messagesResponse,
   ...messagesDecodeStream,
   ...messagesEncodeStream,
+  ...messagesFold,
 }
 
 export const PROTOCOLS: Readonly<Record<ProtocolName, Protocol>> = { chat, messages }

@@ -1,6 +1,7 @@
 import type { ProtocolName } from '../../src/core/ask.ts'
 import { GatewayError } from '../../src/core/failure.ts'
 import { NO_USAGE } from '../../src/core/usage.ts'
+import { FoldedStream } from '../../src/gateway/fold.ts'
 import type { Pair } from '../../src/gateway/pair.ts'
 import { passthrough } from '../../src/gateway/passthrough.ts'
 import { translate } from '../../src/gateway/translate.ts'
@@ -24,7 +25,8 @@ export function fuzzAnswer(random: Random): void {
   const stage = { upstream, client: random.pick(['chat', 'messages'] as const), view: anyView(random) }
   const isStream = random.chance(0.7)
   const text = decoded(random, isStream ? someStream(random, upstream) : someBody(random, upstream))
-  withInput(text, () => (isStream ? checkStream : checkBody)(random, text, stage))
+  const check = isStream ? (random.chance(0.2) ? checkFolded : checkStream) : checkBody
+  withInput(text, () => check(random, text, stage))
 }
 
 function decoded(random: Random, text: string): string {
@@ -89,6 +91,22 @@ function checkStream(random: Random, text: string, stage: Stage): void {
   const isShort = random.chance(0.1)
   const output = play(text, { answer, chunks, isShort, client: stage.client })
   checkFrames(text, output, { ...stage, isOurs: stage.client !== stage.upstream })
+}
+
+/** A stream for a caller who wants the whole of it, ended by its upstream or somewhere before that. */
+function checkFolded(random: Random, text: string, stage: Stage): void {
+  const stream = pairFor(random, stage).stream({ ...stage.view, includeUsage: true })
+  const answer = new FoldedStream(stream, PROTOCOLS[stage.client].foldStream())
+  const isShort = random.chance(0.3)
+  const body = refusing(text, () => {
+    const reader = new SseReader()
+    const frames = [...chunksOf(random, text).flatMap(chunk => reader.push(chunk)), ...reader.end()]
+    const passed = isShort ? frames.slice(0, random.between(0, frames.length)) : frames
+    for (const frame of passed) if (!answer.done) answer.push(frame)
+    const isCut = isShort && !answer.isComplete && !answer.done
+    return `${isCut ? answer.shorten() : answer.end()}${answer.close(BILL)}`
+  })
+  if (body !== undefined) checkWhole(text, body)
 }
 
 /** Frames that are lost, come twice, or are not what they were. */

@@ -1,11 +1,13 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import { join } from 'node:path'
 import { newKey } from '../../src/core/key.ts'
-import { nanos, pricePerMillion } from '../../src/core/money.ts'
+import { type Nanos, nanos, pricePerMillion } from '../../src/core/money.ts'
+import { cost } from '../../src/core/price.ts'
 import { Seen } from '../../src/core/seen.ts'
 import type { Store } from '../../src/core/store.ts'
 import { Meter } from '../../src/gateway/meter.ts'
 import { Ledger } from '../../src/ledger/ledger.ts'
+import type { Counted } from '../../src/metering/count.ts'
 import { openSqlite } from '../../src/store/sqlite.ts'
 import { newFolder } from '../support/duet.ts'
 
@@ -53,8 +55,11 @@ afterEach(() => {
   if (isOpen) store.close()
 })
 
-const meterOf = (limitTokens: number) =>
-  new Meter({ requestId: 'r', price: PRICE, promptEstimate: 100, held: WINDOW, limitTokens }, ledger)
+const meterOf = (limitTokens: number, ceiling?: Nanos) =>
+  new Meter({ requestId: 'r', price: PRICE, promptEstimate: 100, held: WINDOW, limitTokens, ceiling }, ledger)
+
+/** What a prompt of a hundred tokens and so many of output cost. */
+const worth = (output: number): Nanos => nanos(100_000n + BigInt(output) * 4_000n)
 
 /** An answer of which this many tokens were relayed. */
 function relayed(tokens: number): Seen {
@@ -62,6 +67,18 @@ function relayed(tokens: number): Seen {
   seen.text('x'.repeat(tokens * 4))
   return seen
 }
+
+/** An answer that has thought this much, and said nothing yet. */
+function thought(tokens: number): Seen {
+  const seen = new Seen()
+  seen.thinking('x'.repeat(tokens * 4))
+  return seen
+}
+
+const reported = (input: number, output: number): Counted => ({
+  usage: { input, cacheRead: 0, cacheWrite: 0, output, reasoning: 0 },
+  source: 'upstream',
+})
 
 const held = async () => (await store.directory.account('acc'))?.held
 
@@ -121,5 +138,89 @@ describe('a meter', () => {
     store.close()
     isOpen = false
     for (const tokens of [5_000, 9_000, 13_000]) expect(await meter.extend(relayed(tokens))).toBe(true)
+  })
+
+  test('does not trust reasoning: the limit that the upstream was told says nothing about it', async () => {
+    const meter = meterOf(4_096)
+    expect(meter.covers(thought(4_096))).toBe(true)
+    expect(meter.covers(thought(4_097))).toBe(false)
+    expect(await meter.extend(thought(4_097))).toBe(true)
+    expect(await held()).toBe(worth(4_097 + 256))
+  })
+
+  test('does not trust an upstream that has counted to more than its limit itself', () => {
+    const seen = relayed(10)
+    seen.usage = { input: 100, cacheRead: 0, cacheWrite: 0, output: 4_097, reasoning: 0 }
+    expect(meterOf(4_096).covers(seen)).toBe(false)
+  })
+
+  test('keeps a count of our own within what is held, and leaves that of an upstream as it is', () => {
+    const meter = meterOf(4_096)
+    expect(meter.confine({ ...reported(100, 5_000), source: 'counted' }).usage.output).toBe(4_096)
+    expect(meter.confine(reported(100, 5_000))).toEqual(reported(100, 5_000))
+  })
+})
+
+describe('a meter with a ceiling', () => {
+  test('holds up to the ceiling and no further, then ends there', async () => {
+    const meter = meterOf(50_000, worth(5_000))
+    expect(await meter.extend(relayed(4_900))).toBe(true)
+    expect(await held()).toBe(worth(5_000))
+    expect(meter.covers(relayed(5_000))).toBe(true)
+    expect(await meter.extend(relayed(5_001))).toBe(false)
+    expect(await held()).toBe(worth(5_000))
+    expect(meter.shortage).toBe('ceiling')
+    expect(meter.withinHold({ ...reported(100, 5_001), source: 'counted' }).usage.output).toBe(5_000)
+  })
+
+  test('is short of money where that is used up before the ceiling is reached', async () => {
+    const meter = meterOf(50_000, worth(40_000))
+    expect(await meter.extend(relayed(30_000))).toBe(false)
+    expect(meter.shortage).toBe('funds')
+  })
+
+  test('trusts its upstream as far as the ceiling pays for what we count', async () => {
+    const meter = meterOf(4_096, worth(6_000))
+    expect(meter.covers(relayed(6_000))).toBe(true)
+    expect(await meter.extend(relayed(6_001))).toBe(false)
+    expect(meter.shortage).toBe('ceiling')
+  })
+
+  test('counts reasoning and speech together', async () => {
+    const seen = thought(3_000)
+    seen.text('x'.repeat(4 * 1_096))
+    const meter = meterOf(50_000, WINDOW)
+    expect(meter.covers(seen)).toBe(true)
+    seen.text('x')
+    expect(await meter.extend(seen)).toBe(false)
+  })
+
+  test('ends where the prompt alone is worth more, once the upstream has counted it', async () => {
+    const meter = meterOf(50_000, WINDOW)
+    const seen = relayed(0)
+    seen.usage = { input: 20_000, cacheRead: 0, cacheWrite: 0, output: 1, reasoning: 0 }
+    expect(meter.covers(seen)).toBe(false)
+    expect(await meter.extend(seen)).toBe(false)
+    const { usage } = meter.withinHold({ ...reported(20_000, 1), source: 'counted' })
+    expect(usage).toMatchObject({ input: 16_484, output: 0 })
+    expect(cost(usage, PRICE)).toBe(WINDOW)
+  })
+
+  test('holds even against what the upstream says at last, and the record says so', () => {
+    const meter = meterOf(50_000, WINDOW)
+    const { counted, ending } = meter.conclude(reported(200, 4_071), 'stop')
+    expect(counted).toEqual(reported(200, 4_071))
+    expect(ending).toBe('stop')
+    const above = meter.conclude(reported(200, 4_072), 'stop')
+    expect(above.counted).toEqual({ ...reported(200, 4_071), source: 'counted' })
+    expect(above.ending).toBe('ceiling')
+  })
+
+  test('is held to even while the ledger is away', async () => {
+    const meter = meterOf(50_000, worth(5_000))
+    store.close()
+    isOpen = false
+    expect(await meter.extend(relayed(5_000))).toBe(true)
+    expect(await meter.extend(relayed(5_001))).toBe(false)
   })
 })

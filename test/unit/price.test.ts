@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { nanos, pricePerMillion } from '../../src/core/money.ts'
-import { affordableOutput, cost, isSamePrice, type Price } from '../../src/core/price.ts'
+import { affordableOutput, affordableUsage, cost, isSamePrice, type Price } from '../../src/core/price.ts'
 import { NO_USAGE } from '../../src/core/usage.ts'
 
 const priceOf = (input: number, output: number, cache = input): Price => ({
@@ -36,6 +36,34 @@ describe('how much output an amount pays for', () => {
 
   test('output that costs nothing has no limit', () => {
     expect(affordableOutput(nanos(10n), nanos(10n), priceOf(1, 0))).toBe(Number.MAX_SAFE_INTEGER)
+  })
+})
+
+describe('as much of a usage as an amount pays for', () => {
+  const usage = { input: 1_000, cacheRead: 200, cacheWrite: 100, output: 500, reasoning: 400 }
+
+  for (const price of [priceOf(1, 4, 0.1), priceOf(0.123456789, 0.987654321, 0.3), priceOf(15, 75)]) {
+    test(`at ${price.output} per million: never more than the amount, and not a token less`, () => {
+      const whole = cost(usage, price)
+      for (let part = 0n; part <= 20n; part++) {
+        const amount = nanos((whole * part) / 20n)
+        const affordable = affordableUsage(usage, amount, price)
+        expect(cost(affordable, price)).toBeLessThanOrEqual(amount)
+        expect(affordable.reasoning).toBeLessThanOrEqual(affordable.output)
+        const next = affordable.input < usage.input ? 'input' : 'output'
+        const more = { ...affordable, [next]: affordable[next] + 1 }
+        if (part < 20n) expect(cost(more, price)).toBeGreaterThan(amount)
+      }
+    })
+  }
+
+  test('is all of it where the amount suffices', () => {
+    const price = priceOf(1, 4)
+    expect(affordableUsage(usage, cost(usage, price), price)).toEqual(usage)
+  })
+
+  test('has all that costs nothing', () => {
+    expect(affordableUsage(usage, nanos(0n), priceOf(0, 0))).toEqual(usage)
   })
 })
 

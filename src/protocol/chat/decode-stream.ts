@@ -1,4 +1,5 @@
 import { isObject, type JsonObject } from '../../core/ask.ts'
+import { Seen } from '../../core/seen.ts'
 import type { TurnEvent } from '../../core/turn.ts'
 import type { Usage } from '../../core/usage.ts'
 import { AnswerWriter, type Piece, piecesOf, truncated } from '../answer.ts'
@@ -8,7 +9,7 @@ import { parseWithText } from './arguments.ts'
 import { CallList, type StreamedCall } from './call-list.ts'
 import { isSpeaking } from './each.ts'
 import { EndNote } from './end-note.ts'
-import { reasoningText } from './response.ts'
+import { reasoningText } from './texts.ts'
 import { isDone, readFinishReason, readUsage } from './wire.ts'
 
 /** The vocabulary holds one answer; others are not asked for where dialects are crossed. */
@@ -25,6 +26,7 @@ const isReady = ({ id, name, progress }: StreamedCall): boolean => name !== '' &
  * comes while a call's JSON is incomplete, wait their turn.
  */
 class ChatStreamDecoder implements StreamDecoder {
+  readonly seen = new Seen()
   done = false
   private readonly answer = new AnswerWriter()
   private readonly list = new CallList()
@@ -67,6 +69,14 @@ class ChatStreamDecoder implements StreamDecoder {
     return this.finish()
   }
 
+  cut(): readonly TurnEvent[] {
+    this.answer.start(this.usage)
+    // Nobody could answer a call without a name.
+    this.writeRest(({ name }) => name !== '')
+    this.answer.finish('length', undefined)
+    return this.answer.drain()
+  }
+
   private choice(choice: JsonObject): void {
     this.begun = true
     this.answer.start(this.usage)
@@ -90,6 +100,8 @@ class ChatStreamDecoder implements StreamDecoder {
 
   private say(piece: Piece): void {
     if (piece.text === '') return
+    if (piece.type === 'thinking') this.seen.thinking(piece.text)
+    else this.seen.text(piece.text)
     if (this.active) this.held.push(piece)
     else this.answer.say(piece)
   }
@@ -97,6 +109,7 @@ class ChatStreamDecoder implements StreamDecoder {
   private fragment(fragment: unknown): void {
     if (!isObject(fragment)) return
     const { call, added } = this.list.take(fragment)
+    this.seen.text(added)
     this.waiting.set(call, (this.waiting.get(call) ?? '') + added)
     this.pump()
   }
@@ -131,14 +144,18 @@ class ChatStreamDecoder implements StreamDecoder {
     this.held.length = 0
   }
 
-  private finish(): readonly TurnEvent[] {
+  private writeRest(isWritten: (call: StreamedCall) => boolean): void {
     this.done = true
     if (this.active) this.flush(this.active)
-    for (const call of this.list.calls.slice(this.opened)) {
+    for (const call of this.list.calls.slice(this.opened).filter(isWritten)) {
       this.open(call)
       this.flush(call)
     }
     this.sayHeld()
+  }
+
+  private finish(): readonly TurnEvent[] {
+    this.writeRest(() => true)
     const reason = this.refused ? 'refusal' : (this.note.reason ?? 'stop')
     this.answer.finish(reason, this.isCurrent ? this.usage : undefined, this.stopSequence)
     return this.answer.drain()

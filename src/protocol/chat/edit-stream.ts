@@ -11,8 +11,9 @@ import { eachCall, eachChoice, isAsked, isSpeaking, onlyAsked } from './each.ts'
 import { head } from './encode-stream.ts'
 import { EndNote } from './end-note.ts'
 import { CallMender } from './mend-calls.ts'
-import { mendTexts, spokenText } from './mend-texts.ts'
-import { saidIn } from './response.ts'
+import { mendTexts } from './mend-texts.ts'
+import { spokenIn, thoughtIn } from './response.ts'
+import { spokenText } from './texts.ts'
 import { DONE, FINISH_REASONS, isDone, readFinishReason, readUsage, writeUsage } from './wire.ts'
 
 /** One of the answers under way; a caller may have asked for several. */
@@ -80,11 +81,19 @@ class ChatStreamEditor implements AnswerStream {
 
   shorten(): string {
     for (const [key, { ended }] of this.endings) {
-      if (!ended.every(({ note }) => note.isComplete)) this.endings.delete(key)
+      if (!ended.every(({ note }) => note.isOver)) this.endings.delete(key)
     }
+    const opening = this.choices.size === 0 ? this.begin() : ''
     for (const { note } of this.choices.values()) note.cut()
     this.seen.reason = 'length'
-    return ''
+    return opening
+  }
+
+  /** An answer that nothing has come of yet. */
+  private begin(): string {
+    const choice = this.choiceOf({})
+    choice.hasRole = true
+    return this.chunk(choice.index, { role: 'assistant', content: '' }, null)
   }
 
   close(bill: Bill): string {
@@ -184,7 +193,8 @@ class ChatStreamEditor implements AnswerStream {
     this.seen.reason = choice.note.reason ?? this.seen.reason
     if (!isObject(delta)) return
     choice.hasLegacyCall ||= isObject(delta.function_call)
-    this.seen.text(saidIn(delta))
+    this.seen.thinking(thoughtIn(delta))
+    this.seen.text(spokenIn(delta))
   }
 
   private head() {

@@ -7,9 +7,10 @@ import type { Answer, EditedRequest, Target, View } from '../protocol.ts'
 import { withhold } from '../withhold.ts'
 import { eachCall, eachChoice, isAsked, onlyAsked } from './each.ts'
 import { mendWholeCall } from './mend-calls.ts'
-import { mendTexts, spokenText } from './mend-texts.ts'
+import { mendTexts } from './mend-texts.ts'
 import { repairRequest } from './repair.ts'
 import { firstChoice, saidIn } from './response.ts'
+import { spokenText } from './texts.ts'
 import { FINISH_REASONS, readFinishReason, readUsage, writeUsage } from './wire.ts'
 
 /** Like pairs: what the other side wrote, with the named edits and nothing else. */

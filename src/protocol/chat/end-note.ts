@@ -8,17 +8,24 @@ export class EndNote {
   reason: FinishReason | undefined
   private given = 0
   private isBare = false
+  /** More was said since. */
+  private wasEarly = false
 
   take(reason: FinishReason | undefined, isSpeaking: boolean): void {
     this.reason = reason ?? this.reason
     if (reason === undefined && !isSpeaking) return
     this.isBare = !isSpeaking
+    this.wasEarly = reason === undefined
     if (reason !== undefined) this.given++
   }
 
   /** We end it here, whatever the upstream has said, unless it is over anyway. */
   cut(): void {
-    if (!this.isComplete) this.reason = 'length'
+    if (!this.isOver) this.reason = 'length'
+  }
+
+  get isOver(): boolean {
+    return this.isComplete && !this.wasEarly
   }
 
   /** Nothing but the end mark can be missing. Of a vendor that puts a reason on every chunk, only a bare one is believed. */

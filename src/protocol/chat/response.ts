@@ -8,6 +8,7 @@ import type { Answer, View } from '../protocol.ts'
 import { parseWithText } from './arguments.ts'
 import { type Call, finishReason, wholeCalls } from './calls.ts'
 import { wrapText } from './text-tools.ts'
+import { reasoningText, spokenText, thoughtText } from './texts.ts'
 import { readFinishReason, readUsage, writeUsage } from './wire.ts'
 
 // ── dialect -> vocabulary ───────────────────────────────────────────────────────────────────────────────────────────
@@ -37,10 +38,6 @@ export function decodeBody(text: string): readonly TurnEvent[] {
   return answer.drain()
 }
 
-/** Vendors disagree on the name; where both are given they hold the same. */
-export const reasoningText = ({ reasoning_content, reasoning }: JsonObject): string =>
-  flatText(reasoning_content) || flatText(reasoning)
-
 const customCall = ({ name, input }: JsonObject) => ({
   name: textOf(name),
   arguments: wrapText(typeof input === 'string' ? input : ''),
@@ -61,9 +58,13 @@ export function toolCalls(message: JsonObject): { id: string; name: string; argu
 }
 
 /** All that a message or a delta says, for the count where the upstream has none. */
-export function saidIn(message: JsonObject): string {
+export const saidIn = (message: JsonObject): string => thoughtIn(message) + spokenIn(message)
+
+export const thoughtIn = (message: JsonObject): string => reasoningText(message) + thoughtText(message.content)
+
+export function spokenIn(message: JsonObject): string {
   const made = toolCalls(message).reduce((text, call) => text + call.arguments, '')
-  return reasoningText(message) + flatText(message.content) + flatText(message.refusal) + made
+  return spokenText(message.content) + flatText(message.refusal) + made
 }
 
 // ── vocabulary -> dialect ───────────────────────────────────────────────────────────────────────────────────────────

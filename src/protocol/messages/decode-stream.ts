@@ -1,4 +1,5 @@
 import type { JsonObject } from '../../core/ask.ts'
+import { Seen } from '../../core/seen.ts'
 import type { FinishReason, TurnEvent } from '../../core/turn.ts'
 import type { Usage } from '../../core/usage.ts'
 import { AnswerWriter, malformed, PARTS_MAX, truncated } from '../answer.ts'
@@ -26,6 +27,7 @@ interface OpenBlock {
 }
 
 class MessagesStreamDecoder implements StreamDecoder {
+  readonly seen = new Seen()
   done = false
   private readonly answer = new AnswerWriter()
   private readonly blocks: OpenBlock[] = []
@@ -60,6 +62,12 @@ class MessagesStreamDecoder implements StreamDecoder {
     return this.answer.drain()
   }
 
+  cut(): readonly TurnEvent[] {
+    this.writeRest()
+    this.answer.finish('length', undefined)
+    return this.answer.drain()
+  }
+
   private event({ type, payload }: Event, frame: Frame): void {
     this.isBegun ||= type === 'message_start' || type === 'content_block_start' || type === 'message_delta'
     switch (type) {
@@ -69,7 +77,7 @@ class MessagesStreamDecoder implements StreamDecoder {
         break
       case 'content_block_start':
         if (this.blocks.length === PARTS_MAX) throw malformed()
-        this.blocks.push(openBlock(payload, frame))
+        this.open(openBlock(payload, frame))
         this.pump()
         break
       case 'content_block_delta':
@@ -91,12 +99,23 @@ class MessagesStreamDecoder implements StreamDecoder {
     }
   }
 
+  private open(block: OpenBlock): void {
+    this.blocks.push(block)
+    if (block.kind !== 'tool-call') this.observe(block, block.initial)
+  }
+
+  private observe({ kind }: OpenBlock, piece: string): void {
+    if (kind === 'thinking') this.seen.thinking(piece)
+    else this.seen.text(piece)
+  }
+
   private delta(payload: JsonObject): void {
     const block = this.find(payload)
     const { text, thinking, partial_json } = part(payload, 'delta')
     const piece = text ?? thinking ?? partial_json
     const isOver = block?.begun && block.stopped
     if (!block || isOver || typeof piece !== 'string') return
+    this.observe(block, piece)
     block.waiting += piece
     if (block.begun) this.writeBlock(block)
     else this.pump()
@@ -121,9 +140,15 @@ class MessagesStreamDecoder implements StreamDecoder {
       const block = this.blocks[place] as OpenBlock
       if (place > this.current && !this.mayOverlap(block)) return
       this.writeBlock(block)
-      if (block.stopped && block.kind === 'tool-call' && !block.wrote) this.writeText(block, block.initial)
+      if (block.stopped && block.kind === 'tool-call' && !block.wrote) this.writeInitial(block)
       if (block.stopped && place === this.current) this.current++
     }
+  }
+
+  /** The whole input of a call that got no fragments. */
+  private writeInitial(block: OpenBlock): void {
+    this.observe(block, block.initial)
+    this.writeText(block, block.initial)
   }
 
   private mayOverlap({ kind }: OpenBlock): boolean {
@@ -157,11 +182,15 @@ class MessagesStreamDecoder implements StreamDecoder {
     else this.answer.say({ type: block.kind, text })
   }
 
-  private finish(): void {
+  private writeRest(): void {
     this.done = true
     for (const block of this.blocks) block.stopped = true
     this.pump()
     this.answer.start(this.usage)
+  }
+
+  private finish(): void {
+    this.writeRest()
     this.answer.finish(this.reason ?? 'stop', this.reported ? this.usage : undefined, this.stopSequence)
   }
 }

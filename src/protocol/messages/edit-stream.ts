@@ -178,8 +178,9 @@ class MessagesStreamEditor implements AnswerStream {
   }
 
   private observe({ text, thinking, partial_json }: JsonObject): void {
-    const piece = text ?? thinking ?? partial_json
+    const piece = text ?? partial_json
     if (typeof piece === 'string') this.seen.text(piece)
+    else if (typeof thinking === 'string') this.seen.thinking(thinking)
   }
 
   private finish(payload: JsonObject, data: string): void {

@@ -1,11 +1,12 @@
 import type { Ask, JsonObject } from '../../core/ask.ts'
 import { Seen } from '../../core/seen.ts'
 import { honestReason, parseAnswer } from '../answer.ts'
-import { editMembers, jsonMembers, rawObject, rawText } from '../json.ts'
+import { editMembers, jsonMembers, type MemberEdits, rawObject, rawText } from '../json.ts'
 import type { Answer, EditedRequest, Target, View } from '../protocol.ts'
 import { withhold } from '../withhold.ts'
 import { isThinking } from './content.ts'
 import { contentOf, contentSpans, decodeBody, EMPTY_TEXT } from './response.ts'
+import { fittedBudget } from './thinking.ts'
 import { tidyRequest } from './tidy.ts'
 import { readStopReason, readUsage, STOP_REASONS, writeUsage } from './wire.ts'
 
@@ -15,15 +16,21 @@ import { readStopReason, readUsage, STOP_REASONS, writeUsage } from './wire.ts'
 
 /** The caller's own text with the named edits; everything else is forwarded as it came. */
 export function editRequest(ask: Ask, target: Target): EditedRequest {
-  const limit = target.maxTokens ?? ask.maxTokens
   const { edits, dropped } = withhold(ask.body, target)
+  const lowered = limitEdits(ask, target)
   const body = editMembers(ask.text, {
     ...edits,
     ...tidyRequest(ask, target.capabilities),
-    ...(limit === ask.maxTokens ? {} : { max_tokens: String(limit) }),
+    ...lowered,
     model: JSON.stringify(target.model),
   })
-  return { body, dropped }
+  const isThoughtless = 'thinking' in lowered && lowered.thinking === undefined
+  return { body, dropped: isThoughtless ? [...dropped, 'thinking'] : dropped }
+}
+
+function limitEdits(ask: Ask, { maxTokens: limit = ask.maxTokens }: Target): MemberEdits {
+  if (limit === undefined || limit === ask.maxTokens) return {}
+  return { max_tokens: String(limit), ...fittedBudget(ask, limit) }
 }
 
 // ── bodies ───────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -1,0 +1,63 @@
+import { GatewayError } from '../core/failure.ts'
+import type { Seen } from '../core/seen.ts'
+import type { AnswerStream, Bill, StreamFolder } from '../protocol/protocol.ts'
+import { type Frame, SseReader } from '../protocol/sse.ts'
+
+/** As large as a whole answer of an upstream may be; far more than any model writes. */
+const CHARACTERS_MAX = 64 * 1024 * 1024
+
+const utf8 = new TextEncoder()
+
+/**
+ * A whole answer that is metered as a stream: the caller gets nothing of it until it is over, and then the body that the
+ * stream would have become in the hands of a client.
+ */
+export class FoldedStream implements AnswerStream {
+  private readonly stream: AnswerStream
+  private readonly folder: StreamFolder
+  private readonly reader = new SseReader()
+  private characters = 0
+
+  constructor(stream: AnswerStream, folder: StreamFolder) {
+    this.stream = stream
+    this.folder = folder
+  }
+
+  get seen(): Seen {
+    return this.stream.seen
+  }
+
+  get done(): boolean {
+    return this.stream.done
+  }
+
+  get isComplete(): boolean {
+    return this.stream.isComplete
+  }
+
+  push(frame: Frame): string {
+    return this.keep(this.stream.push(frame))
+  }
+
+  end(): string {
+    return this.keep(this.stream.end())
+  }
+
+  shorten(): string {
+    return this.keep(this.stream.shorten())
+  }
+
+  close(bill: Bill): string {
+    this.keep(this.stream.close(bill))
+    return this.folder.render()
+  }
+
+  private keep(text: string): string {
+    this.characters += text.length
+    if (this.characters > CHARACTERS_MAX) {
+      throw new GatewayError({ kind: 'upstream-error', problem: 'The upstream sent an answer that is too long' })
+    }
+    if (text !== '') for (const frame of this.reader.push(utf8.encode(text))) this.folder.push(frame)
+    return ''
+  }
+}
