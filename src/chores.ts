@@ -1,6 +1,7 @@
 import type { Captures } from './core/captures.ts'
 import type { Directory } from './core/directory.ts'
 import type { People } from './core/people.ts'
+import type { Repeats } from './gateway/repeats.ts'
 import type { Ledger } from './ledger/ledger.ts'
 import type { Redemptions } from './ledger/redemptions.ts'
 import type { Notifier, Told } from './notices/notifier.ts'
@@ -13,6 +14,7 @@ export interface ChoresDeps {
   readonly directory: Directory
   readonly people: People
   readonly captures: Captures
+  readonly repeats: Repeats
   readonly notifier: Notifier
   readonly log: Log
   readonly clock: () => number
@@ -20,13 +22,14 @@ export interface ChoresDeps {
 
 /** What a running Duet looks after by itself. */
 export function choresOf(deps: ChoresDeps): readonly Chore[] {
-  const { directory, people, captures, notifier, log, clock } = deps
+  const { directory, people, captures, repeats, notifier, log, clock } = deps
   return [
     { name: 'tending the ledger', run: () => tendLedger(deps) },
     { name: 'paying interrupted redemptions', run: () => payInterrupted(deps) },
     { name: 'writing down when keys were used', run: () => directory.keepLastUsed() },
     { name: 'forgetting sessions that have ended', run: () => people.sweep(clock()) },
     { name: 'forgetting stored prompts that have expired', isSlow: true, run: () => captures.purge(clock()) },
+    { name: 'forgetting answers that nobody asked for again', isSlow: true, run: () => repeats.forgetExpired() },
     { name: 'telling low balances', isSlow: true, run: async () => logTold(await notifier.check(), log) },
   ]
 }

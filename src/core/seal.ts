@@ -5,6 +5,8 @@ export interface Sealer {
   seal(text: string): string
   /** Throws for what was sealed with another secret, or changed since. */
   open(sealed: string): string
+  sealBytes(bytes: Uint8Array): Uint8Array
+  openBytes(sealed: Uint8Array): Uint8Array
   /** For tokens that are only compared: without the secret, not even a guess can be checked. */
   sign(text: string): string
 }
@@ -17,21 +19,24 @@ const TAG_BYTES = 16
 export function createSealer(secret: string): Sealer {
   const derive = (purpose: string) => Buffer.from(hkdfSync('sha256', secret, '', `duet ${purpose}`, KEY_BYTES))
   const [sealing, signing] = [derive('sealing'), derive('signing')]
+  const sealBytes = (bytes: Uint8Array) => {
+    const nonce = randomBytes(NONCE_BYTES)
+    const cipher = createCipheriv(CIPHER, sealing, nonce, { authTagLength: TAG_BYTES })
+    const sealed = Buffer.concat([cipher.update(bytes), cipher.final()])
+    return Buffer.concat([nonce, cipher.getAuthTag(), sealed])
+  }
+  const openBytes = (bytes: Uint8Array) => {
+    const nonce = bytes.subarray(0, NONCE_BYTES)
+    const decipher = createDecipheriv(CIPHER, sealing, nonce, { authTagLength: TAG_BYTES })
+    decipher.setAuthTag(bytes.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES))
+    const opened = decipher.update(bytes.subarray(NONCE_BYTES + TAG_BYTES))
+    return Buffer.concat([opened, decipher.final()])
+  }
   return {
-    seal(text) {
-      const nonce = randomBytes(NONCE_BYTES)
-      const cipher = createCipheriv(CIPHER, sealing, nonce, { authTagLength: TAG_BYTES })
-      const sealed = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()])
-      return Buffer.concat([nonce, cipher.getAuthTag(), sealed]).toString('base64')
-    },
-    open(sealed) {
-      const bytes = Buffer.from(sealed, 'base64')
-      const nonce = bytes.subarray(0, NONCE_BYTES)
-      const decipher = createDecipheriv(CIPHER, sealing, nonce, { authTagLength: TAG_BYTES })
-      decipher.setAuthTag(bytes.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES))
-      const opened = decipher.update(bytes.subarray(NONCE_BYTES + TAG_BYTES))
-      return Buffer.concat([opened, decipher.final()]).toString('utf8')
-    },
+    seal: text => sealBytes(Buffer.from(text, 'utf8')).toString('base64'),
+    open: sealed => openBytes(Buffer.from(sealed, 'base64')).toString('utf8'),
+    sealBytes,
+    openBytes,
     sign: text => createHmac('sha256', signing).update(text).digest('hex'),
   }
 }

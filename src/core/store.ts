@@ -6,6 +6,7 @@ import type { ManagedStore } from './managed.ts'
 import type { Notices } from './notices.ts'
 import type { People } from './people.ts'
 import type { Audit, Records } from './records.ts'
+import type { Answers } from './repeats.ts'
 import type { Standing } from './standing.ts'
 
 /** What the rest of the house expects of a store. Only `app.ts` knows which store it is. */
@@ -20,6 +21,7 @@ export interface Store {
   readonly records: Records
   readonly standing: Standing
   readonly captures: Captures
+  readonly answers: Answers
   readonly audit: Audit
   close(): void
 }

@@ -7,7 +7,7 @@ export interface DatabaseOptions {
   readonly durability: 'process' | 'power'
 }
 
-export type Value = string | number | bigint | null
+export type Value = string | number | bigint | Uint8Array | null
 
 /** Pages that may wait in the log before they are moved to the database (64 MB): fewer moves write hot pages less often. */
 const LOG_PAGES_MAX = 16_000

@@ -22,6 +22,8 @@ interface CallerRow {
   readonly models: string | null
   readonly is_admins: bigint
   readonly keep_days: bigint | null
+  readonly max_concurrent: bigint | null
+  readonly max_per_minute: bigint | null
 }
 
 /** Accounts and keys on the embedded database. */
@@ -78,7 +80,8 @@ export class SqliteDirectory implements Directory {
 
   async authenticate(secretHash: string, now: number): Promise<Caller | undefined> {
     const row = this.db.get<CallerRow>(
-      `SELECT k.id, k.account_id, a.grp, k.models, k.is_admins, k.keep_days FROM keys k JOIN accounts a ON a.id = k.account_id
+      `SELECT k.id, k.account_id, a.grp, k.models, k.is_admins, k.keep_days, k.max_concurrent, k.max_per_minute
+       FROM keys k JOIN accounts a ON a.id = k.account_id
        WHERE k.secret_hash = ? AND k.enabled = 1 AND k.revoked_at IS NULL
          AND (k.expires_at IS NULL OR k.expires_at > ?)`,
       secretHash,
@@ -86,9 +89,16 @@ export class SqliteDirectory implements Directory {
     )
     if (!row) return undefined
     this.usedAt.set(row.id, now)
-    const models = row.models === null ? undefined : (JSON.parse(row.models) as string[])
-    const [isAdmins, keepDays] = [row.is_admins === 1n, toNumber(row.keep_days)]
-    return { keyId: row.id, accountId: row.account_id, group: row.grp, models, isAdmins, keepDays }
+    return {
+      keyId: row.id,
+      accountId: row.account_id,
+      group: row.grp,
+      models: row.models === null ? undefined : (JSON.parse(row.models) as string[]),
+      isAdmins: row.is_admins === 1n,
+      keepDays: toNumber(row.keep_days),
+      maxConcurrent: toNumber(row.max_concurrent),
+      maxPerMinute: toNumber(row.max_per_minute),
+    }
   }
 
   async createKey(key: NewKey): Promise<Key> {
@@ -102,8 +112,9 @@ export class SqliteDirectory implements Directory {
 
   private insertKey(key: NewKey): Key {
     const row = this.db.get<KeyRow>(
-      `INSERT INTO keys (id, account_id, name, secret_hash, hint, cap, models, expires_at, created_at, kind, is_admins)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING *, ${ACCOUNT_NAME}`,
+      `INSERT INTO keys (id, account_id, name, secret_hash, hint, cap, models, expires_at, max_concurrent,
+                         max_per_minute, created_at, kind, is_admins)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING *, ${ACCOUNT_NAME}`,
       key.id,
       key.accountId,
       key.name,
@@ -112,6 +123,8 @@ export class SqliteDirectory implements Directory {
       key.cap ?? null,
       key.models ? JSON.stringify(key.models) : null,
       key.expiresAt ?? null,
+      key.maxConcurrent ?? null,
+      key.maxPerMinute ?? null,
       key.createdAt,
       key.kind ?? 'api',
       key.isAdmins ? 1 : 0,
@@ -152,16 +165,19 @@ export class SqliteDirectory implements Directory {
     )
     if (!before) return undefined
     // Without a pause since it was read: a change of something else must not be undone by this one.
-    const { name, cap, models, expiresAt, enabled, keepDays } = { ...toKey(before), ...changes }
+    const after = { ...toKey(before), ...changes }
     const row = this.db.get<KeyRow>(
-      `UPDATE keys SET name = ?, cap = ?, models = ?, expires_at = ?, enabled = ?, keep_days = ? WHERE id = ?
-       RETURNING *, ${ACCOUNT_NAME}`,
-      name,
-      cap ?? null,
-      models ? JSON.stringify(models) : null,
-      expiresAt ?? null,
-      enabled ? 1 : 0,
-      keepDays ?? null,
+      `UPDATE keys SET name = ?, cap = ?, models = ?, expires_at = ?, enabled = ?, keep_days = ?, max_concurrent = ?,
+                       max_per_minute = ?
+       WHERE id = ? RETURNING *, ${ACCOUNT_NAME}`,
+      after.name,
+      after.cap ?? null,
+      after.models ? JSON.stringify(after.models) : null,
+      after.expiresAt ?? null,
+      after.enabled ? 1 : 0,
+      after.keepDays ?? null,
+      after.maxConcurrent ?? null,
+      after.maxPerMinute ?? null,
       id,
     )
     return this.toKey(row as KeyRow)

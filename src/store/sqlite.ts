@@ -1,4 +1,5 @@
 import type { Store } from '../core/store.ts'
+import { SqliteAnswers } from './answers.ts'
 import { SqliteAudit } from './audit.ts'
 import { SqliteCaptures } from './captures.ts'
 import { SqliteCodes } from './codes.ts'
@@ -26,6 +27,7 @@ export function openSqlite(options: DatabaseOptions): Store {
     records: new SqliteRecords(db),
     standing: new SqliteStanding(db),
     captures: new SqliteCaptures(db),
+    answers: new SqliteAnswers(db),
     audit: new SqliteAudit(db),
     close: () => db.close(),
   }
