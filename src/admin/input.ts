@@ -8,6 +8,9 @@ const MODELS_MAX = 200
 const MODEL_CHARACTERS_MAX = 200
 /** Nobody needs what was said a year ago, and somebody might find it. */
 const KEEP_DAYS_MAX = 365
+/** More than a gateway takes at once, or in a minute: a limit beyond it limits nothing. */
+const CONCURRENT_MAX = 10_000
+const PER_MINUTE_MAX = 1_000_000
 const PAGE_ROWS = 50
 const PAGE_ROWS_MAX = 500
 
@@ -32,6 +35,12 @@ export const name = text
   .max(NAME_CHARACTERS_MAX, `must have at most ${NAME_CHARACTERS_MAX} characters`)
 /** It is read with every call of the key. */
 const models = z.array(text.min(1).max(MODEL_CHARACTERS_MAX)).min(1).max(MODELS_MAX)
+const wholeNumber = (max: number) => {
+  const problem = `must be a whole number from 1 to ${max}`
+  return z.int(problem).min(1, problem).max(max, problem)
+}
+const maxConcurrent = wholeNumber(CONCURRENT_MAX)
+const maxPerMinute = wholeNumber(PER_MINUTE_MAX)
 export const instant = z
   .string('must be a time such as 2026-12-31T00:00:00Z')
   .transform((value, context): number => {
@@ -66,6 +75,8 @@ export const NEW_KEY = z.strictObject({
   cap: atLeastZero.nullish(),
   models: models.nullish(),
   expires_at: instant.nullish(),
+  max_concurrent: maxConcurrent.nullish(),
+  max_per_minute: maxPerMinute.nullish(),
 })
 
 export const KEY_CHANGES = z.strictObject({
@@ -75,6 +86,8 @@ export const KEY_CHANGES = z.strictObject({
   expires_at: instant.nullable().optional(),
   enabled: z.boolean().optional(),
   keep_days: z.int().min(1).max(KEEP_DAYS_MAX).nullable().optional(),
+  max_concurrent: maxConcurrent.nullable().optional(),
+  max_per_minute: maxPerMinute.nullable().optional(),
 })
 
 export const CHANNEL_TEST = z.strictObject({ model: z.string().min(1).optional() })

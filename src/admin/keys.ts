@@ -21,7 +21,7 @@ export interface KeysDeps {
 const KEYS_MAX = 1_000
 
 async function createKey(body: unknown, actor: Actor, { directory, clock }: KeysDeps): Promise<NewKeyView> {
-  const { account: wanted, name, cap, models, expires_at } = read(NEW_KEY, body)
+  const { account: wanted, name, cap, models, expires_at, max_concurrent, max_per_minute } = read(NEW_KEY, body)
   const account = await chosenAccount(wanted, actor, directory)
   if ((await directory.keyCount(account.id)) >= KEYS_MAX) {
     throw new AdminError(409, 'too_many_keys', `an account has at most ${KEYS_MAX} keys; revoke some first`)
@@ -32,6 +32,8 @@ async function createKey(body: unknown, actor: Actor, { directory, clock }: Keys
     cap: cap ?? undefined,
     models: models ?? undefined,
     expiresAt: expires_at ?? undefined,
+    maxConcurrent: max_concurrent ?? undefined,
+    maxPerMinute: max_per_minute ?? undefined,
     // What an admin makes for their own account is an admin's key; what they make for others is not.
     isAdmins: actor.role === 'admin' && actor.user?.accountId === account.id,
   })
@@ -54,16 +56,15 @@ async function keyFor(actor: Actor, id: string, { directory }: KeysDeps): Promis
 }
 
 async function changeKey(id: string, body: unknown, actor: Actor, deps: KeysDeps): Promise<KeyView> {
-  const { expires_at: expiresAt, keep_days: keepDays, ...rest } = read(KEY_CHANGES, body)
+  const { expires_at: expiresAt, keep_days: keepDays, ...others } = read(KEY_CHANGES, body)
+  const { max_concurrent: maxConcurrent, max_per_minute: maxPerMinute, ...rest } = others
   if (keepDays !== undefined) refuseMembers(actor, 'store prompts and answers')
   await keyFor(actor, id, deps)
-  const given = {
-    ...rest,
-    ...(expiresAt === undefined ? {} : { expiresAt }),
-    ...(keepDays === undefined ? {} : { keepDays }),
-  }
+  const given = Object.entries({ ...rest, expiresAt, keepDays, maxConcurrent, maxPerMinute })
   // A null in the request clears a limit; a member that is absent leaves it alone.
-  const changes = Object.fromEntries(Object.entries(given).map(([field, value]) => [field, value ?? undefined]))
+  const changes = Object.fromEntries(
+    given.filter(([, value]) => value !== undefined).map(([field, value]) => [field, value ?? undefined]),
+  )
   const key = await deps.directory.changeKey(id, changes as KeyChanges)
   if (!key) throw notFound(`key ${id}`)
   // What was stored before obeys at once: whoever switches it off wants it gone.
@@ -98,6 +99,8 @@ const viewKey = (key: Key, now: number): KeyView => ({
   enabled: key.enabled,
   status: statusOf(key, now),
   keep_days: key.keepDays ?? null,
+  max_concurrent: key.maxConcurrent ?? null,
+  max_per_minute: key.maxPerMinute ?? null,
   created_at: new Date(key.createdAt).toISOString(),
   last_used_at: key.lastUsedAt === undefined ? null : new Date(key.lastUsedAt).toISOString(),
 })
@@ -126,7 +129,7 @@ export const keyRoutes: Routes<KeysDeps> = {
   },
   'PATCH /keys/*': {
     access: 'member',
-    summary: 'Change a key, effective at once; `cap: null` removes the cap',
+    summary: 'Change a key, effective at once; null removes a limit, such as the cap',
     body: KEY_CHANGES,
     answers: { 200: KeyView },
     handle: async ({ ids: [id = ''], json, actor, deps }) => ok(await changeKey(id, await json(), actor, deps)),

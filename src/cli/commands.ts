@@ -5,6 +5,11 @@ const USER = { name: 'user', summary: 'the name to sign in with, or its id' } as
 const CHANNEL = { name: 'name', summary: 'the name of a channel' } as const
 const KEY_ID = { name: 'key', summary: 'its id: key_...' } as const
 
+const PACE = {
+  'max-concurrent': { value: '<number>', summary: 'requests under way at once, beyond which it gets 429 (any)' },
+  'max-per-minute': { value: '<number>', summary: 'requests in any minute, beyond which it gets 429 (any)' },
+} as const
+
 const limit = (rows: string): Option => ({ value: '<rows>', summary: `at most so many rows (${rows})` })
 
 /** What can be typed. Help, completion of names and the reading of arguments are made from this table. */
@@ -94,6 +99,7 @@ export const COMMANDS: Readonly<Record<string, Command | Group>> = {
           cap: { value: '<dollars>', summary: 'what it may spend in all (as much as the account has)' },
           expires: { value: '<when>', summary: 'from when it is refused: 30d, or 2026-12-31T00:00:00Z (never)' },
           models: { value: '<ids>', summary: 'the only models it may call: a/b,c/d (all)' },
+          ...PACE,
         },
         examples: [
           'KEY=$(duet keys create --name ci)',
@@ -118,6 +124,17 @@ export const COMMANDS: Readonly<Record<string, Command | Group>> = {
         arguments: [KEY_ID, { name: 'cap', summary: 'in dollars: +10 or -2 from what it is, 50 in all, or none' }],
         examples: ['duet keys cap key_0123456789 +10', 'duet keys cap key_0123456789 none'],
         load: async () => (await import('./keys.ts')).cap,
+      },
+      limits: {
+        summary: 'change how often a key may call',
+        details: ['A limit that is not named stays as it is; "none" removes it.'],
+        arguments: [KEY_ID],
+        options: PACE,
+        examples: [
+          'duet keys limits key_0123456789 --max-concurrent 4 --max-per-minute 60',
+          'duet keys limits key_0123456789 --max-per-minute none',
+        ],
+        load: async () => (await import('./keys.ts')).limits,
       },
       enable: {
         summary: 'let a disabled key work again',

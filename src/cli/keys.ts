@@ -1,9 +1,9 @@
 import type { KeyView, NewKeyView } from '../admin/contract.ts'
 import { formatDollars, nanos, parseDollars, ZERO } from '../core/money.ts'
 import { apiOf, apiPath } from './api.ts'
-import type { Context, Run } from './command.ts'
+import type { Context, Given, Run } from './command.ts'
 import { failure, wrongUsage } from './failure.ts'
-import { readLimit, readMoment, readNames } from './read.ts'
+import { readCount, readLimit, readMoment, readNames } from './read.ts'
 import { rows } from './rows.ts'
 import { type Column, clean, pairs, shortTime, usd } from './table.ts'
 
@@ -18,15 +18,18 @@ export const create: Run = async (given, context) => {
     cap: given.maybe('cap'),
     ...(expires ? { expires_at: readMoment(expires, { option: '--expires', now: clock(), span: 'ahead' }) } : {}),
     ...(models ? { models: readNames(models) } : {}),
+    ...paceOf(given),
   })
   out.result({ json: body, quiet: [body.key], text: () => body.key })
-  out.note(`key ${body.id} (${clean(body.name)}) of account ${body.account}: ${limits(body)}`)
+  out.note(`key ${body.id} (${clean(body.name)}) of account ${body.account}: ${limitsOf(body)}`)
   out.note('Its secret is shown only this once.')
 }
 
-const limits = ({ cap, expires_at, models }: KeyView): string =>
+const limitsOf = ({ cap, expires_at, models, max_concurrent, max_per_minute }: KeyView): string =>
   [
     cap === null ? 'no cap' : `cap ${usd(cap)}`,
+    ...(max_concurrent === null ? [] : [`${max_concurrent} at once`]),
+    ...(max_per_minute === null ? [] : [`${max_per_minute} a minute`]),
     ...(expires_at === null ? [] : [`expires ${shortTime(expires_at)}`]),
     ...(models === null ? [] : [`for ${models.join(', ')} only`]),
   ].join(', ')
@@ -66,6 +69,8 @@ export const show: Run = async (given, context) => {
       ['cap', key.cap === null ? 'none' : usd(key.cap)],
       ['spent', usd(key.spent)],
       ['remaining', key.remaining === null ? 'no limit' : usd(key.remaining)],
+      ['at once', key.max_concurrent === null ? 'no limit' : String(key.max_concurrent)],
+      ['per minute', key.max_per_minute === null ? 'no limit' : String(key.max_per_minute)],
       ['models', key.models === null ? 'all' : key.models.join(', ')],
       ['expires', key.expires_at === null ? 'never' : shortTime(key.expires_at)],
       ['last used', key.last_used_at === null ? 'never' : shortTime(key.last_used_at)],
@@ -103,6 +108,30 @@ async function newCap(text: string, current: () => Promise<KeyView>): Promise<st
   if (after < ZERO) throw failure(`${key.id} has a cap of ${usd(formatDollars(before))}; it cannot go below zero`)
   return formatDollars(after)
 }
+
+export const limits: Run = async (given, context) => {
+  const wanted = paceOf(given)
+  if (Object.keys(wanted).length === 0) {
+    throw wrongUsage('--max-concurrent or --max-per-minute is missing: a number, or none')
+  }
+  const key = await apiOf(context).patch<KeyView>(apiPath('keys', given.text('key')), wanted)
+  context.out.result({ json: key, text: () => `${key.id}: ${pace(key)}` })
+}
+
+const pace = ({ max_concurrent, max_per_minute }: KeyView): string =>
+  `requests at once ${max_concurrent ?? 'without limit'}, per minute ${max_per_minute ?? 'without limit'}`
+
+/** What was given of it, as the API wants it; null for none. */
+function paceOf(given: Given): Partial<Pick<KeyView, 'max_concurrent' | 'max_per_minute'>> {
+  const [concurrent, perMinute] = [given.maybe('max-concurrent'), given.maybe('max-per-minute')]
+  return {
+    ...(concurrent === undefined ? {} : { max_concurrent: readLimitOrNone(concurrent, '--max-concurrent') }),
+    ...(perMinute === undefined ? {} : { max_per_minute: readLimitOrNone(perMinute, '--max-per-minute') }),
+  }
+}
+
+const readLimitOrNone = (text: string, option: string): number | null =>
+  text === 'none' ? null : readCount(text, option)
 
 export const enable: Run = (given, context) => setEnabled(true, given.text('key'), context)
 

@@ -27,6 +27,9 @@ export interface Key {
   readonly enabled: boolean
   /** Prompts and answers are stored for so long; undefined: not at all. */
   readonly keepDays: number | undefined
+  /** Requests under way at once, and in any minute; undefined: as many as come. */
+  readonly maxConcurrent: number | undefined
+  readonly maxPerMinute: number | undefined
   readonly createdAt: number
   readonly lastUsedAt: number | undefined
 }
@@ -40,6 +43,8 @@ export interface Caller {
   /** The key is an admin's own: its answers may say which channel they came from. */
   readonly isAdmins: boolean
   readonly keepDays: number | undefined
+  readonly maxConcurrent: number | undefined
+  readonly maxPerMinute: number | undefined
 }
 
 export interface KeyDirectory {
@@ -61,6 +66,8 @@ export interface NewKey {
   readonly cap: Nanos | undefined
   readonly models: readonly string[] | undefined
   readonly expiresAt: number | undefined
+  readonly maxConcurrent?: number | undefined
+  readonly maxPerMinute?: number | undefined
   readonly createdAt: number
   /** `api` where nothing is said. */
   readonly kind?: KeyKind
@@ -68,7 +75,9 @@ export interface NewKey {
 }
 
 /** Absent members stay as they are; undefined values clear what may be absent. */
-export type KeyChanges = Partial<Pick<Key, 'name' | 'cap' | 'models' | 'expiresAt' | 'enabled' | 'keepDays'>>
+export type KeyChanges = Partial<
+  Pick<Key, 'name' | 'cap' | 'models' | 'expiresAt' | 'enabled' | 'keepDays' | 'maxConcurrent' | 'maxPerMinute'>
+>
 
 export interface Page<T> {
   readonly rows: readonly T[]

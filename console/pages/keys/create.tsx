@@ -7,6 +7,7 @@ import { query } from '../../app/router.ts'
 import { account, accounts, isAdmin } from '../../app/session.ts'
 import { Button, Dialog, Form, MoneyField, Segments, SelectField, TextField, useSubmit } from '../../kit/index.ts'
 import { ExpiryField, ModelsField, readExpiry, readModels, useLimits } from './limits.tsx'
+import { PACE_FIELDS, PaceFields, readPace, usePace } from './pace.tsx'
 import { capWarning } from './warning.ts'
 
 const NAME_CHARACTERS_MAX = 64
@@ -22,19 +23,20 @@ export function CreateKey({ onMade, onClose }: CreateKeyProps) {
   const hasCap = useSignal(false)
   const cap = useSignal('')
   const limits = useLimits()
+  const pace = usePace()
   const options = accountOptions()
   const warning = capWarning(cap.value, '0')
   const accountId = useSignal(query.value.get('account') ?? options[0]?.value ?? '')
 
   const form = useSubmit(async () => {
     const amount = hasCap.value ? readAmount(cap.value) : null
-    const [expires_at, models] = [readExpiry(limits), readModels(limits)]
+    const [expires_at, models, rates] = [readExpiry(limits), readModels(limits), readPace(pace, form)]
     if (name.value.trim() === '') form.refuse('name', texts.nameMissing)
     if (amount === undefined) form.refuse('cap', texts.notAnAmount)
     if (expires_at === undefined) form.refuse('expires_at', texts.expiryMissing)
     if (models === undefined) form.refuse('models', texts.modelsMissing)
-    if (name.value.trim() === '' || [amount, expires_at, models].includes(undefined)) return
-    const given = { name: name.value.trim(), cap: amount, expires_at, models }
+    if (name.value.trim() === '' || [amount, expires_at, models, rates].includes(undefined)) return
+    const given = { name: name.value.trim(), cap: amount, expires_at, models, ...rates }
     onMade(await api.post<NewKeyView>('/keys', isAdmin.value ? { ...given, account: accountId.value } : given))
   })
 
@@ -51,7 +53,11 @@ export function CreateKey({ onMade, onClose }: CreateKeyProps) {
         </>
       }
     >
-      <Form submission={form} id="create-key" fields={['name', 'cap', 'expires_at', 'models', 'account']}>
+      <Form
+        submission={form}
+        id="create-key"
+        fields={['name', 'cap', 'expires_at', 'models', 'account', ...PACE_FIELDS]}
+      >
         <TextField
           label={t().common.name}
           hint={texts.nameHint}
@@ -94,6 +100,7 @@ export function CreateKey({ onMade, onClose }: CreateKeyProps) {
         </div>
         <ExpiryField limits={limits} error={form.errorOf('expires_at')} end={readExpiry(limits)} />
         <ModelsField limits={limits} error={form.errorOf('models')} />
+        <PaceFields pace={pace} form={form} />
       </Form>
     </Dialog>
   )

@@ -12,6 +12,7 @@ import { Cap } from './cap.tsx'
 import { type KeyChanges, patchKey, revoke, setEnabled } from './changes.ts'
 import { Connect } from './connect.tsx'
 import { ExpiryField, ModelsField, readExpiry, readModels, useLimits } from './limits.tsx'
+import { isPaceOf, PACE_FIELDS, PaceFields, readPace, usePace } from './pace.tsx'
 import { Recent } from './recent.tsx'
 import { KeyStatus } from './status.tsx'
 import { Storing } from './storing.tsx'
@@ -116,26 +117,28 @@ function Settings({ keyView: key, changes }: ContentProps) {
   const texts = t().keys
   const name = useSignal(key.name)
   const limits = useLimits(key)
+  const pace = usePace(key)
   const before = useSignal({ expiry: limits.expiry.peek(), date: limits.date.peek() })
   const isSameExpiry = limits.expiry.value === before.value.expiry && limits.date.value === before.value.date
   const isSameModels = String(readModels(limits)) === String(key.models)
-  const isChanged = name.value.trim() !== key.name || !isSameExpiry || !isSameModels
+  const isChanged = name.value.trim() !== key.name || !isSameExpiry || !isSameModels || !isPaceOf(pace, key)
 
   const form = useSubmit(async () => {
     // The time of an expiry that nobody touched stays as it is, to the second.
     const expires_at = isSameExpiry ? key.expires_at : readExpiry(limits)
     const models = readModels(limits)
+    const rates = readPace(pace, form)
     if (name.value.trim() === '') form.refuse('name', texts.nameMissing)
     if (expires_at === undefined) form.refuse('expires_at', texts.expiryMissing)
     if (models === undefined) form.refuse('models', texts.modelsMissing)
-    if (name.value.trim() === '' || expires_at === undefined || models === undefined) return
-    const given = { name: name.value.trim(), models, ...(isSameExpiry ? {} : { expires_at }) }
+    if (name.value.trim() === '' || [expires_at, models, rates].includes(undefined)) return
+    const given = { name: name.value.trim(), models, ...rates, ...(isSameExpiry ? {} : { expires_at }) }
     changes.changed(await patchKey(key.id, given))
     before.value = { expiry: limits.expiry.value, date: limits.date.value }
     toast(t().common.saved)
   })
   return (
-    <Form submission={form} fields={['name', 'expires_at', 'models']}>
+    <Form submission={form} fields={['name', 'expires_at', 'models', ...PACE_FIELDS]}>
       <TextField
         label={t().common.name}
         value={name}
@@ -149,6 +152,7 @@ function Settings({ keyView: key, changes }: ContentProps) {
         end={isSameExpiry ? key.expires_at : readExpiry(limits)}
       />
       <ModelsField limits={limits} error={form.errorOf('models')} />
+      <PaceFields pace={pace} form={form} />
       <div>
         <Button type="submit" kind="primary" isDisabled={!isChanged} isBusy={form.isBusy}>
           {t().common.save}

@@ -91,6 +91,10 @@ export const keys = {
   modelsMissing: 'Choose at least one model, or all of them',
   modelsNone: 'No model has that name',
   modelGone: 'not in the catalog',
+  pace: { max_concurrent: 'Requests at once', max_per_minute: 'Requests per minute' },
+  paceNone: 'No limit',
+  paceHint: 'Beyond them callers get 429 rate_limited, and are told when to try again.',
+  paceWrong: (max: string) => `A whole number from 1 to ${max}, or nothing`,
 
   // ── the secret ──
   revealTitle: 'Save this key now',

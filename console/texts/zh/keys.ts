@@ -87,6 +87,10 @@ export const keys: Texts['keys'] = {
   modelsMissing: '请至少选择一个模型，或选择所有模型',
   modelsNone: '没有匹配的模型',
   modelGone: '不在目录中',
+  pace: { max_concurrent: '同时进行的请求数', max_per_minute: '每分钟请求数' },
+  paceNone: '不限',
+  paceHint: '超出时，调用方会收到 429 rate_limited，并得知多久后可以重试。',
+  paceWrong: max => `请输入 1 到 ${max} 之间的整数，或留空`,
 
   revealTitle: '请立即保存此密钥',
   revealText: '密钥只显示这一次：Duet 只保存它的指纹，不保存密钥本身。',

@@ -18,6 +18,10 @@ export const KeyView = z.strictObject({
   keep_days: count
     .nullable()
     .describe('Prompts and answers of this key are stored for so many days; null: not at all.'),
+  max_concurrent: count
+    .nullable()
+    .describe('Requests under way at once, beyond which callers get 429; null: no limit.'),
+  max_per_minute: count.nullable().describe('Requests in any minute, beyond which callers get 429; null: no limit.'),
   created_at: time,
   last_used_at: time.nullable(),
 })

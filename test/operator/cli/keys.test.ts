@@ -179,6 +179,41 @@ describe('duet keys cap', () => {
   })
 })
 
+describe('duet keys limits', () => {
+  test('sets, changes and removes how often a key may call, each limit by itself', async () => {
+    const { id } = await newKey('--max-per-minute', '60')
+    expect(await keyOf(id)).toMatchObject({ max_concurrent: null, max_per_minute: 60 })
+    const steps = [
+      [['--max-concurrent', '4'], 'requests at once 4, per minute 60'],
+      [['--max-per-minute', '90', '--max-concurrent', 'none'], 'requests at once without limit, per minute 90'],
+      [['--max-per-minute', 'none'], 'requests at once without limit, per minute without limit'],
+    ] as const
+    for (const [options, text] of steps) {
+      expect(await duet('keys', 'limits', id, ...options)).toEqual({ code: 0, out: `${id}: ${text}\n`, err: '' })
+    }
+    expect(await json('keys', 'limits', id, '--max-concurrent', '2')).toEqual(await keyOf(id))
+    const { out } = await duet('keys', 'show', id)
+    for (const line of [/^at once +2$/m, /^per minute +no limit$/m]) expect(out).toMatch(line)
+  })
+
+  test('are told when a key is made with them', async () => {
+    const { err } = await duet('keys', 'create', '--name', 'ci', '--max-concurrent', '4', '--max-per-minute', '60')
+    expect(err).toMatch(/^key key_\w+ \(ci\) of account default: no cap, 4 at once, 60 a minute$/m)
+  })
+
+  test('that are no numbers, or missing, end with 2; too large a number with 1', async () => {
+    for (const text of ['0', '-1', '1.5', 'many']) {
+      const { code, err } = await duet('keys', 'limits', 'key_any', `--max-concurrent=${text}`)
+      expect([code, err]).toEqual([2, expect.stringContaining(`not "${text}"`)])
+    }
+    const missing = await duet('keys', 'limits', 'key_any')
+    expect([missing.code, missing.err]).toEqual([2, expect.stringContaining('is missing')])
+    const { id } = await newKey()
+    const large = await duet('keys', 'limits', id, '--max-concurrent', '10001')
+    expect([large.code, large.err]).toEqual([1, expect.stringContaining('from 1 to 10000')])
+  })
+})
+
 describe('a key', () => {
   test('is disabled and enabled', async () => {
     const { id, key } = await newKey()

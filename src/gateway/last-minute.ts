@@ -1,0 +1,55 @@
+const MINUTE_MS = 60_000
+/** Requests this close together are remembered as one span: a minute has some 120 of them, however many requests came. */
+const SPAN_MS = 500
+
+interface Span {
+  readonly from: number
+  last: number
+  count: number
+}
+
+/**
+ * How many requests came within the last minute, at any moment: a count that starts anew with each minute of the clock
+ * would let twice as many pass around its edge, and so would a bucket that refills while it is emptied. A request counts
+ * for a minute and at most half a second more, because a span is forgotten with the last of its requests.
+ */
+export class LastMinute {
+  private readonly spans: Span[] = []
+  private count = 0
+
+  add(now: number): void {
+    const newest = this.spans.at(-1)
+    this.count++
+    if (newest === undefined || now - newest.from >= SPAN_MS) {
+      this.spans.push({ from: now, last: now, count: 1 })
+      return
+    }
+    newest.last = now
+    newest.count++
+  }
+
+  isEmpty(now: number): boolean {
+    this.forget(now)
+    return this.count === 0
+  }
+
+  /** How long it takes until there are fewer than so many. */
+  msUntilBelow(limit: number, now: number): number {
+    this.forget(now)
+    let left = this.count
+    let waitMs = 0
+    for (const { last, count } of this.spans) {
+      if (left < limit) break
+      left -= count
+      waitMs = last + MINUTE_MS - now
+    }
+    return waitMs
+  }
+
+  private forget(now: number): void {
+    for (let [oldest] = this.spans; oldest && oldest.last + MINUTE_MS <= now; [oldest] = this.spans) {
+      this.count -= oldest.count
+      this.spans.shift()
+    }
+  }
+}
