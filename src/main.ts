@@ -36,10 +36,11 @@ async function reload(app: App): Promise<void> {
   }
 }
 
-let stopping = false
+let hurry: AbortController | undefined
 
+/** Whoever says it again does not want to wait: what is under way ends at once, settled all the same. */
 async function stop(app: App): Promise<void> {
-  if (stopping) return
-  stopping = true
-  process.exit((await app.stop()) ? 0 : 1)
+  if (hurry) return hurry.abort()
+  hurry = new AbortController()
+  process.exit((await app.stop(hurry.signal)) ? 0 : 1)
 }

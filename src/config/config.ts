@@ -17,6 +17,10 @@ export interface Config {
   readonly publicUrl: string | undefined
   /** A proxy stands before this Duet, and its `x-forwarded-for` says who really calls. */
   readonly trustsProxy: boolean
+  /** Turns that may be under way at once; more are refused before anything of them is looked at. */
+  readonly maxInFlight: number
+  /** How long a stopping Duet waits for what is under way. */
+  readonly drainSeconds: number
   readonly bootstrapKey: string | undefined
   readonly catalog: CatalogSource
 }
@@ -37,6 +41,16 @@ export interface LoadedCatalog extends Definitions {
 const DEFAULT_FILE = './duet.yaml'
 const SECRET_CHARACTERS_MIN = 16
 
+interface CountRange {
+  readonly fallback: number
+  readonly min: number
+  readonly max: number
+}
+
+const MAX_IN_FLIGHT: CountRange = { fallback: 2_000, min: 1, max: 1_000_000 }
+/** Whoever needs longer than a day does not want to stop. */
+const DRAIN_SECONDS: CountRange = { fallback: 30, min: 0, max: 86_400 }
+
 export function readConfig(env: Environment): Config {
   const faults: string[] = []
   const config = {
@@ -48,6 +62,8 @@ export function readConfig(env: Environment): Config {
     secret: readSecret(env, 'DUET_SECRET', faults),
     publicUrl: readPublicUrl(env.DUET_PUBLIC_URL, faults),
     trustsProxy: readFlag(env, 'DUET_TRUST_PROXY', faults),
+    maxInFlight: readCount(env, 'DUET_MAX_IN_FLIGHT', MAX_IN_FLIGHT, faults),
+    drainSeconds: readCount(env, 'DUET_DRAIN_SECONDS', DRAIN_SECONDS, faults),
     bootstrapKey: readSecret(env, 'DUET_BOOTSTRAP_KEY', faults),
     catalog: catalogSource(env, faults),
   }
@@ -84,6 +100,16 @@ function readFlag(env: Environment, name: string, faults: string[]): boolean {
   const text = env[name] || 'false'
   if (text !== 'true' && text !== 'false') faults.push(`${name}: must be true or false, not "${text}"`)
   return text === 'true'
+}
+
+function readCount(env: Environment, name: string, { fallback, min, max }: CountRange, faults: string[]): number {
+  const text = env[name]
+  if (!text) return fallback
+  const count = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN
+  if (!(count >= min && count <= max)) {
+    faults.push(`${name}: must be a whole number from ${min} to ${max}, not "${text}"`)
+  }
+  return count
 }
 
 function readSecret(env: Environment, name: string, faults: string[]): string | undefined {
@@ -135,6 +161,7 @@ function loadFromEnvironment(env: Environment): LoadedCatalog {
     weight: 1,
     groups: ['default'],
     timeout: {},
+    breaker: {},
     capabilities: {},
   }))
   const notes = found.map(({ vendor, variable }) => `channel ${vendor} made from ${variable}`)

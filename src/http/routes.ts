@@ -7,13 +7,17 @@ import type { Protocol } from '../protocol/protocol.ts'
 import { PROTOCOLS } from '../protocol/protocols.ts'
 import type { Log } from '../telemetry/log.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
-import { type BodyLimits, readBody } from './body.ts'
+import { readBody } from './body.ts'
 import { credentialOf } from './credential.ts'
+import type { Door } from './door.ts'
+import type { EdgeLimits } from './limits.ts'
 import { decodePart, routePath } from './path.ts'
 import { answer, refuse } from './reply.ts'
 
 export interface RouteDeps {
   readonly gateway: Gateway
+  readonly door: Door
+  readonly limits: EdgeLimits
   readonly log: Log
   readonly metrics: Metrics
   /** Where people do something about a refusal; undefined where nobody knows how callers reach it. */
@@ -21,9 +25,6 @@ export interface RouteDeps {
   /** False while a stopping gateway takes no new work. */
   readonly isReady: () => boolean
 }
-
-/** Agents send long conversations; nobody sends more than this in earnest. */
-const BODY: BodyLimits = { bytesMax: 32 * 1024 * 1024, secondsMax: 60 }
 
 /** A request on its way through the edge. */
 interface Visit {
@@ -38,7 +39,7 @@ interface Visit {
 
 type Handler = (visit: Visit, deps: RouteDeps) => Promise<Reply>
 
-const turn: Handler = ({ call, protocol }, { gateway }) => serve(call, protocol, gateway)
+const turn: Handler = ({ call, protocol }, { gateway, door }) => door.pass(() => serve(call, protocol, gateway))
 
 const models: Handler = async ({ call }, { gateway }) => {
   const caller = await authenticate(call.secret, gateway)
@@ -86,7 +87,7 @@ export async function visit(request: Request, path: string, deps: RouteDeps): Pr
     secret: credentialOf(request.headers, protocol.name),
     headers: request.headers,
     signal: request.signal,
-    text: () => readBody(request, BODY),
+    text: () => readBody(request, deps.limits.body),
   }
   const visit: Visit = { request, call, path, route, protocol }
   try {
@@ -94,8 +95,9 @@ export async function visit(request: Request, path: string, deps: RouteDeps): Pr
     if (!handler) throw new GatewayError({ kind: 'route-unknown', method: request.method, path })
     if (!deps.isReady()) throw new GatewayError({ kind: 'shutting-down' })
     const reply = await handler(visit, deps)
-    if (reply.ended) reply.ended.then(failed => report(visit, { status: 200, failed }, deps))
-    else report(visit, { status: 200 }, deps)
+    const { replayOf } = reply
+    if (reply.ended) reply.ended.then(failed => report(visit, { status: 200, failed, replayOf }, deps))
+    else report(visit, { status: 200, replayOf }, deps)
     return answer(reply, call.requestId)
   } catch (error) {
     const failed = asGatewayError(error)
@@ -107,10 +109,17 @@ export async function visit(request: Request, path: string, deps: RouteDeps): Pr
 /** A path is whatever somebody typed; the log needs its beginning. */
 const LOGGED_PATH_CHARACTERS_MAX = 200
 
+interface Outcome {
+  readonly status: number
+  readonly failed?: GatewayError | undefined
+  /** The request whose answer was given once more. */
+  readonly replayOf?: string | undefined
+}
+
 /** One line and one count for every request, when it is over. */
 function report(
   { request, call, path, protocol }: Visit,
-  { status, failed }: { status: number; failed?: GatewayError | undefined },
+  { status, failed, replayOf }: Outcome,
   { gateway, log, metrics }: RouteDeps,
 ): void {
   const code = failed ? wireOf(failed.failure).code || failed.failure.kind : 'ok'
@@ -122,6 +131,7 @@ function report(
     status,
     code,
     duration_ms: gateway.clock() - call.startedAt,
+    ...(replayOf === undefined ? {} : { replay_of: replayOf }),
   }
   // A cause is a fault of ours or of an upstream, for the operator to see; callers' own mistakes have none to tell.
   const isOurs = status >= 500 || status === 200

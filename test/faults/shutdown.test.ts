@@ -1,9 +1,18 @@
 import { expect, test } from 'bun:test'
-import { startDuet } from '../support/duet.ts'
+import { RawConnection } from '../hostile/raw.ts'
+import { type Duet, startDuet } from '../support/duet.ts'
 import { brokenEnd, eventually, expectError } from '../support/wire.ts'
 import { REPORTED, relayed } from './said.ts'
-import { STREAMED, stageConfig, WAYS, WHOLE } from './support.ts'
-import { begin, expectSettled, expectUpstreamLeft, gatedUpstream, type Plan } from './underway.ts'
+import { pathOf, requestFor, STREAMED, stageConfig, WAYS, type Way, WHOLE } from './support.ts'
+import {
+  begin,
+  expectSettled,
+  expectUpstreamLeft,
+  type GatedUpstream,
+  gatedUpstream,
+  type Plan,
+  type UnderWay,
+} from './underway.ts'
 
 /** SIGTERM, and what becomes of the money of calls that are under way. */
 
@@ -56,11 +65,69 @@ test.concurrent('what ends while a stopping server waits is settled like any ans
   await upstream.stop()
 }, 20_000)
 
-test.concurrent('what a stopping server has to cut after 30 seconds is settled for what was made', async () => {
+test.concurrent('what a stopping server has to cut after its time is settled for what was made', async () => {
   const upstream = gatedUpstream()
-  const duet = await startDuet({ config: stageConfig(upstream.base) })
+  const duet = await startDuet({ config: stageConfig(upstream.base), env: { DUET_DRAIN_SECONDS: '1' } })
+  const begun = await begin(duet, upstream, CUT)
+  await expectCut(begun, { duet, upstream, stopped: duet.stop() })
+}, 20_000)
+
+test.concurrent('a second signal ends the waiting: all is cut at once, and settled for what was made', async () => {
+  const upstream = gatedUpstream()
+  const duet = await startDuet({ config: stageConfig(upstream.base), env: { DUET_DRAIN_SECONDS: '86400' } })
   const begun = await begin(duet, upstream, CUT)
   const stopped = duet.stop()
+  await eventually(
+    async () => (await fetch(`${duet.url}/health/ready`)).status,
+    status => status === 503,
+  )
+  duet.stop('SIGINT')
+  await expectCut(begun, { duet, upstream, stopped })
+}, 20_000)
+
+test.concurrent('a server that is told not to wait does not', async () => {
+  const upstream = gatedUpstream()
+  const duet = await startDuet({ config: stageConfig(upstream.base), env: { DUET_DRAIN_SECONDS: '0' } })
+  const begun = await begin(duet, upstream, CUT)
+  await expectCut(begun, { duet, upstream, stopped: duet.stop() })
+}, 20_000)
+
+test.concurrent('a request that was being sent when the server would wait no longer is not begun', async () => {
+  const upstream = gatedUpstream()
+  const duet = await startDuet({ config: stageConfig(upstream.base), env: { DUET_DRAIN_SECONDS: '0' } })
+  const [way] = STREAMED
+  const body = JSON.stringify(requestFor(way as Way, 'Stay.'))
+  const connection = await RawConnection.open(duet.url)
+  const headers = `host: x\r\nauthorization: Bearer ${duet.key}\r\ncontent-length: ${body.length}`
+  connection.send(`POST ${pathOf(way as Way)} HTTP/1.1\r\n${headers}\r\n\r\n${body.slice(0, 20)}`)
+  await eventually(
+    () => inFlight(duet),
+    found => found === 1,
+  )
+  const stopped = duet.stop()
+  await eventually(
+    async () => (await fetch(`${duet.url}/health/ready`)).status,
+    status => status === 503,
+  )
+  connection.send(body.slice(20))
+  expect(await connection.ended()).toMatch(/^HTTP\/1\.1 503 .*"shutting_down"/s)
+  expect(await stopped).toBe(0)
+  expect(upstream.requests).toEqual([])
+  await upstream.stop()
+}, 20_000)
+
+async function inFlight({ url }: Duet): Promise<number> {
+  const text = await (await fetch(`${url}/metrics`)).text()
+  return Number(/^duet_inflight_requests (\d+)$/m.exec(text)?.[1])
+}
+
+interface Stopping {
+  readonly duet: Duet
+  readonly upstream: GatedUpstream
+  readonly stopped: Promise<number>
+}
+
+async function expectCut(begun: readonly UnderWay[], { duet, upstream, stopped }: Stopping): Promise<void> {
   for (const { plan, listener, way } of begun) await plan.hears(listener, way)
   await expectUpstreamLeft(upstream)
   expect(await stopped).toBe(0)
@@ -68,4 +135,4 @@ test.concurrent('what a stopping server has to cut after 30 seconds is settled f
   await expectSettled(again, begun)
   await again.stop()
   await upstream.stop()
-}, 60_000)
+}

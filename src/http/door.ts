@@ -1,0 +1,34 @@
+import { GatewayError } from '../core/failure.ts'
+import type { Reply } from '../gateway/serve.ts'
+
+/**
+ * Counts the turns that are under way. One too many costs everyone time, so it is turned away before anything of it is
+ * looked at: an answer that comes at once and says when to come back is the best it can get.
+ */
+export class Door {
+  private readonly most: number
+  /** From the moment they come in until their answer has ended. */
+  inside = 0
+
+  constructor(most: number) {
+    this.most = most
+  }
+
+  async pass(serve: () => Promise<Reply>): Promise<Reply> {
+    if (this.inside >= this.most) throw new GatewayError({ kind: 'overloaded' })
+    this.inside++
+    try {
+      const reply = await serve()
+      if (reply.ended) reply.ended.then(this.leave)
+      else this.leave()
+      return reply
+    } catch (error) {
+      this.leave()
+      throw error
+    }
+  }
+
+  private readonly leave = (): void => {
+    this.inside--
+  }
+}
