@@ -1,11 +1,11 @@
 import { playgroundLimits, redemptionLimits } from './admin/attempts.ts'
 import { channelAlerts } from './admin/channel-alerts.ts'
 import { SignInLimits } from './admin/sign-in-limits.ts'
-import { logBreaker } from './breaker-log.ts'
 import { choresOf } from './chores.ts'
 import type { Config } from './config/config.ts'
 import type { Channel, Model } from './core/catalog.ts'
 import { newHex, newSecret } from './core/ids.ts'
+import type { Nanos } from './core/money.ts'
 import { createSealer } from './core/seal.ts'
 import { Flights } from './gateway/flights.ts'
 import { Keeper } from './gateway/keeper.ts'
@@ -15,11 +15,13 @@ import { probeChannel } from './gateway/probe.ts'
 import { Refusals } from './gateway/refusals.ts'
 import { Repeats } from './gateway/repeats.ts'
 import { Router } from './gateway/router.ts'
+import type { AttemptCounts } from './gateway/tries.ts'
 import { Door } from './http/door.ts'
 import { EDGE_LIMITS, type EdgeLimits } from './http/limits.ts'
 import { listen } from './http/server.ts'
 import { Ledger, TEND_MS } from './ledger/ledger.ts'
 import { Redemptions } from './ledger/redemptions.ts'
+import { logRefusedReload, logStop } from './life-log.ts'
 import { LiveCatalog } from './live-catalog.ts'
 import { Notifier } from './notices/notifier.ts'
 import { openStore } from './open-store.ts'
@@ -32,11 +34,13 @@ import { createFirstAccount } from './setup/first-account.ts'
 import { createFirstInvite } from './setup/first-invite.ts'
 import { SandboxChannels } from './setup/sandbox-channels.ts'
 import { findSecret } from './setup/secret-file.ts'
+import { Excess } from './telemetry/excess.ts'
 import { createLog } from './telemetry/log.ts'
 import { Metrics } from './telemetry/metrics.ts'
 import { gauge } from './telemetry/prometheus.ts'
 import { UpstreamMetrics } from './telemetry/upstream-metrics.ts'
 import { Tending } from './tending.ts'
+import { logBreaker, logExcess, logRetry } from './upstream-log.ts'
 import { VERSION } from './version.ts'
 
 /** A running Duet. */
@@ -51,7 +55,7 @@ export interface App {
   readonly consoleUrl: string
   readonly adminTokenPath: string | undefined
   readonly isSandbox: boolean
-  /** Reads models and channels again; a faulty file is refused whole and the last good one stays. */
+  /** Reads models and channels again; a faulty file is refused whole, in the log, and the last good one stays. */
   reload(): Promise<void>
   /** Lets what is under way finish, but not for long, nor once `hurry` is aborted. False if something could not be written. */
   stop(hurry: AbortSignal): Promise<boolean>
@@ -79,22 +83,37 @@ export async function startApp(
   const sealer = createSealer(findSecret({ given: config.secret, folder, name: 'secret', generate: newSecret }).secret)
   const sandbox = new SandboxChannels()
   const health = new Health(clock)
-  const breakers = new Breakers({ clock, tell: change => logBreaker(change, log) })
+  const breakers = new Breakers({ clock: () => performance.now(), now: clock, tell: change => logBreaker(change, log) })
+  const excess = new Excess()
+  const onExcess = (requestId: string, amount: Nanos) => {
+    excess.add(amount)
+    logExcess(requestId, amount, log)
+  }
   const counts = new UpstreamMetrics({
     channels: () => live.current.channels,
     ofChannel: channel => reportOf(channel, breakers),
     ofKey: (channel, keyId) => breakers.ofKey(channel, keyId),
   })
-  const upstreams = [health, breakers, counts]
+  const attempts: AttemptCounts = {
+    attempt: outcome => counts.attempt(outcome),
+    retry: failed => {
+      counts.retry(failed.channel)
+      logRetry(failed, log)
+    },
+  }
+  const router = new Router(breakers, Math.random)
+  const upstreams = [health, breakers, counts, router]
   const live = await LiveCatalog.open({ source: config.catalog, store, sealer, sandbox, upstreams, log, clock }, loaded)
   const catalog = () => live.current
 
   const flights = new Flights()
   const door = new Door(config.maxInFlight)
-  const router = new Router(breakers, Math.random)
   const tellLost = (message: string) => (error: unknown) => log.error(message, { error })
   const isLeftAlone = (channel: string, keyId: string) => breakers.ofKey(channel, keyId).state !== 'closed'
-  const answered = ({ channel, key }: Route) => breakers.forget(channel.name, key?.id)
+  const answered = ({ channel, key }: Route) => {
+    breakers.forget(channel.name, key?.id)
+    health.forgive(channel.name, key?.id)
+  }
   const probe = (channel: Channel, model: Model) => probeChannel(channel, model, { clock, answered, isLeftAlone })
   const publicUrl = () => config.publicUrl ?? reachable(listening.url)
   const consoleUrl = () => `${publicUrl()}/console`
@@ -109,7 +128,7 @@ export async function startApp(
     gateway: {
       ...{ keys: directory, ledger, refusals, keeper, repeats, clock, catalog },
       limits: new KeyLimits(() => performance.now()),
-      ...{ flights, router, breakers, health, counts },
+      ...{ flights, router, breakers, health, counts: attempts, onExcess },
     },
     admin: {
       ...{ directory, people, ledger, records, standing, captures, audit, sealer, clock, probe, publicUrl },
@@ -122,7 +141,7 @@ export async function startApp(
       preview: request => previewRequest(request, catalog()),
     },
     ...{ door, limits, log },
-    metrics: new Metrics(VERSION, [counts, holdsGauge(ledger), inFlightGauge(door)]),
+    metrics: new Metrics(VERSION, [counts, excess, holdsGauge(ledger), inFlightGauge(door)]),
     consoleUrl: hintUrl,
   })
 
@@ -144,14 +163,18 @@ export async function startApp(
     adminTokenPath: token.path,
     isSandbox: live.current.isSandbox,
     async reload() {
-      await live.reload()
+      await live.reload().catch(error => logRefusedReload(error, log))
     },
     async stop(hurry) {
+      const stopLog = logStop({ log, hurry, limitSeconds: config.drainSeconds, underWay: () => flights.count })
       await listening.drain({
         limitMs: config.drainSeconds * 1000,
         hurry,
         isIdle: () => flights.count === 0,
-        cut: () => flights.cut(),
+        cut: () => {
+          stopLog.cut()
+          flights.cut()
+        },
       })
       tending.end()
       await notifier.stop()
@@ -162,6 +185,7 @@ export async function startApp(
       store.close()
       // Their holds stay: the next start releases them as interrupted.
       if (unwritten > 0) log.error('settlements could not be written', { settlements: unwritten })
+      stopLog.end()
       log.flush()
       return unwritten === 0
     },

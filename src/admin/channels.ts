@@ -130,10 +130,10 @@ async function testChannel(name: string, body: unknown, deps: ChannelsDeps): Pro
 const findModel = (id: string, { catalog }: ChannelsDeps): Model | undefined =>
   catalog().allModels.find(model => model.id === id)
 
-function viewAttempt({ client, upstream, durationMs, request, answer, failure }: Probe): ChannelAttemptView {
+function viewAttempt({ client, upstream, keyId, durationMs, request, answer, failure }: Probe): ChannelAttemptView {
   const wire = failure && wireOf(failure)
   return {
-    ...{ client, upstream, ok: !failure, duration_ms: durationMs, request },
+    ...{ client, upstream, key: keyId ?? null, ok: !failure, duration_ms: durationMs, request },
     answer: answer ?? null,
     error: wire ? { code: wire.code, message: wire.message } : null,
   }

@@ -1,5 +1,14 @@
 import { z } from 'zod'
-import { type Claim, type Code, type Codes, hintOf, newCodeId, newCodeText, readCode } from '../core/codes.ts'
+import {
+  type Claim,
+  CODES_MAX,
+  type Code,
+  type Codes,
+  hintOf,
+  newCodeId,
+  newCodeText,
+  readCode,
+} from '../core/codes.ts'
 import type { Directory } from '../core/directory.ts'
 import { formatDollars, ZERO } from '../core/money.ts'
 import type { Sealer } from '../core/seal.ts'
@@ -22,9 +31,6 @@ export interface CodesDeps {
   readonly sealer: Sealer
   readonly clock: () => number
 }
-
-/** More at once would not be looked at one by one, and a slip of the finger would cost a fortune. */
-const CODES_MAX = 500
 
 const NEW_CODES = z.strictObject({
   amount: dollars.refine(amount => amount > ZERO, 'must be above zero'),

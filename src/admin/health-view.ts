@@ -16,7 +16,7 @@ const SEALED = 'this key was sealed with another DUET_SECRET and cannot be opene
 
 export function viewChannelHealth(channel: Channel, { health, breakers }: HealthSource): HealthView {
   const { name, isPaused, keys, usableKeys } = channel
-  const seen = viewHealth(health.of(name), reportOf(channel, breakers))
+  const seen = viewHealth(channel, health.of(name), reportOf(channel, breakers))
   const lost = keys.filter(({ secret }) => secret === undefined)
   const out = usableKeys.filter(({ id }) => breakers.ofKey(name, id).state !== 'closed')
   const [problem] = out.flatMap(({ id }) => health.ofKey(name, id).lastError ?? [])
@@ -26,18 +26,20 @@ export function viewChannelHealth(channel: Channel, { health, breakers }: Health
   return out.length > 0 && view.state !== 'down' ? { ...view, state: 'degraded' } : view
 }
 
-export function viewKey({ name }: Channel, key: VendorKey, { health, breakers }: HealthSource): ChannelKeyView {
+export function viewKey(channel: Channel, key: VendorKey, { health, breakers }: HealthSource): ChannelKeyView {
+  const { name } = channel
   const { id, hint, isPaused, secret } = key
-  const view = viewHealth(health.ofKey(name, id), breakers.ofKey(name, id))
+  const view = viewHealth(channel, health.ofKey(name, id), breakers.ofKey(name, id))
   const seen = secret === undefined ? ({ ...view, state: 'down', last_error: SEALED } as const) : view
   return { id, hint, paused: isPaused, health: isPaused ? { ...seen, state: 'paused' } : seen }
 }
 
-function viewHealth(report: HealthReport, { state: breaker, restsUntil, isRefused }: BreakerReport): HealthView {
+function viewHealth(channel: Channel, report: HealthReport, rest: BreakerReport): HealthView {
+  const { state: breaker, restsUntil, isRefused } = rest
   const { requests, errors, durationsMs, firstBytesMs, lastOkAt, lastErrorAt, lastError, downSince } = report
-  const isOut = breaker !== 'closed'
+  const isOut = breaker === 'open'
   return {
-    ...{ state: isOut ? 'down' : report.state, requests, errors, sample: durationsMs.length },
+    ...{ state: stateOf(channel, report.state, breaker), requests, errors, sample: durationsMs.length },
     p50_ms: percentile(durationsMs, 50) ?? null,
     p95_ms: percentile(durationsMs, 95) ?? null,
     first_byte_p50_ms: percentile(firstBytesMs, 50) ?? null,
@@ -45,9 +47,23 @@ function viewHealth(report: HealthReport, { state: breaker, restsUntil, isRefuse
     last_ok_at: timeOf(lastOkAt),
     last_error_at: timeOf(lastErrorAt),
     last_error: lastError ?? null,
-    down_since: timeOf(downSince ?? (isOut ? lastErrorAt : undefined)),
+    down_since: timeOf(isOut || !channel.breaker ? (downSince ?? (isOut ? lastErrorAt : undefined)) : undefined),
     ...{ breaker, rests_until: timeOf(breaker === 'open' ? restsUntil : undefined), refused: isRefused },
   }
+}
+
+/**
+ * Down is what is not asked. Of one whose rest is over nobody knows more until somebody asks it, which may be never: no reason
+ * for an alarm. Only of one that is always asked do its latest calls decide.
+ */
+function stateOf(
+  channel: Channel,
+  seen: HealthReport['state'],
+  breaker: BreakerReport['state'],
+): HealthReport['state'] {
+  if (breaker === 'open') return 'down'
+  if (breaker === 'half-open') return 'degraded'
+  return seen === 'down' && channel.breaker ? 'degraded' : seen
 }
 
 const timeOf = (at: number | undefined): string | null => (at === undefined ? null : new Date(at).toISOString())

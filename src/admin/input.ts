@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { PageRequest } from '../core/directory.ts'
+import { CONCURRENT_MAX, type PageRequest, PER_MINUTE_MAX } from '../core/directory.ts'
 import { type Nanos, parseDollars, ZERO } from '../core/money.ts'
 import { AdminError, unprocessable } from './failure.ts'
 
@@ -8,9 +8,6 @@ const MODELS_MAX = 200
 const MODEL_CHARACTERS_MAX = 200
 /** Nobody needs what was said a year ago, and somebody might find it. */
 const KEEP_DAYS_MAX = 365
-/** More than a gateway takes at once, or in a minute: a limit beyond it limits nothing. */
-const CONCURRENT_MAX = 10_000
-const PER_MINUTE_MAX = 1_000_000
 const PAGE_ROWS = 50
 const PAGE_ROWS_MAX = 500
 

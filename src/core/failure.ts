@@ -35,6 +35,8 @@ export type Failure =
       readonly restMs?: number | undefined
       /** The connection broke before anything came: one that was kept from an earlier call may have been closed meanwhile. */
       readonly isLost?: boolean
+      /** What the upstream itself says is at fault; the channel is not left alone for it. */
+      readonly blames?: Blamed | undefined
     }
   | { readonly kind: 'upstream-timeout'; readonly phase: TimeLimit }
   | { readonly kind: 'upstream-rate-limited'; readonly retryAfter: string; readonly restMs?: number | undefined }
@@ -42,15 +44,20 @@ export type Failure =
   | { readonly kind: 'upstream-unavailable'; readonly model: string; readonly retryAfterSeconds: number }
   | { readonly kind: 'rate-limited'; readonly limit: 'concurrent' | 'per-minute'; readonly retryAfterSeconds: number }
   | { readonly kind: 'overloaded' }
+  | { readonly kind: 'repeats-overloaded' }
   | { readonly kind: 'header-invalid'; readonly name: string; readonly problem: string }
   | { readonly kind: 'ceiling-too-low'; readonly needed: Nanos }
-  | { readonly kind: 'idempotency-conflict'; readonly problem: string }
+  | { readonly kind: 'idempotency-conflict' }
+  | { readonly kind: 'answer-not-kept' }
   | { readonly kind: 'ledger-unavailable' }
   | { readonly kind: 'client-gone' }
   | { readonly kind: 'shutting-down' }
   | { readonly kind: 'internal' }
 
 export type FailureKind = Failure['kind']
+
+/** What an upstream may find fault with, other than itself. */
+export type Blamed = 'request' | 'key'
 
 /** What an upstream was late with. */
 export type TimeLimit = 'connect' | 'first byte' | 'silence' | 'total' | 'caller'
@@ -75,6 +82,12 @@ export function asGatewayError(error: unknown): GatewayError {
 
 export const invalid = (param: string, problem: string): GatewayError =>
   new GatewayError({ kind: 'field-invalid', param, problem })
+
+/** Of a whole answer, in bytes as it comes and in characters as it is written: far more than any model writes. */
+export const ANSWER_LENGTH_MAX = 64 * 1024 * 1024
+
+export const answerTooLong = (): GatewayError =>
+  new GatewayError({ kind: 'upstream-error', problem: 'The upstream sent an answer that is too long' })
 
 /** What a failure looks like from outside, before the request id is added. */
 export interface FailureWire {
@@ -283,6 +296,8 @@ const WIRE: { readonly [K in FailureKind]: Row<K> } = {
     status: 503,
     code: 'upstream_unavailable',
     message: `No upstream for model ${model} is available right now`,
+    hint: 'Try again later; the operator can see why{here}.',
+    remedy: '/channels',
     retryAfter: String(retryAfterSeconds),
   }),
   'rate-limited': ({ limit, retryAfterSeconds }) => ({
@@ -304,6 +319,13 @@ const WIRE: { readonly [K in FailureKind]: Row<K> } = {
     message: 'The gateway has as many requests under way as it can take',
     retryAfter: '1',
   }),
+  'repeats-overloaded': () => ({
+    ...PASSING,
+    status: 503,
+    code: 'overloaded',
+    message: 'Too many stored answers are being read to read another one; this one is still kept',
+    retryAfter: '1',
+  }),
   'header-invalid': ({ name, problem }) => ({
     ...CALLERS,
     status: 400,
@@ -316,16 +338,25 @@ const WIRE: { readonly [K in FailureKind]: Row<K> } = {
     status: 400,
     code: 'max_cost_too_low',
     param: 'x-duet-max-cost',
-    message: `header x-duet-max-cost allows less than the prompt and one token of this request cost (${quota(roundedToMicros(needed))})`,
+    message: `header x-duet-max-cost allows less than the prompt and one token of this request cost ($${formatMicroDollars(roundedToMicros(needed))})`,
     hint: 'Raise the ceiling, or send the request without it.',
   }),
-  // Official clients would retry every 409; this one stays as it is.
-  'idempotency-conflict': ({ problem }) => ({
+  // Official clients would retry every 409; these two stay as they are.
+  'idempotency-conflict': () => ({
     ...CALLERS,
     status: 409,
     code: 'idempotency_conflict',
     param: 'idempotency-key',
-    message: problem,
+    message: 'This idempotency-key was used for another request',
+    hint: 'A repeat has the same bytes on the same path; a new request needs a new key.',
+  }),
+  'answer-not-kept': () => ({
+    ...CALLERS,
+    status: 409,
+    code: 'idempotency_not_kept',
+    param: 'idempotency-key',
+    message: 'The answer to this request could not be kept for a repeat',
+    hint: 'It was answered and charged once; whoever wants it again sends it with a new idempotency-key.',
   }),
   'ledger-unavailable': () => ({
     ...PASSING,

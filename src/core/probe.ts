@@ -6,6 +6,8 @@ export interface Probe {
   readonly client: ProtocolName
   readonly upstream: ProtocolName
   readonly model: string
+  /** Of the key that was used; undefined for an upstream without keys. */
+  readonly keyId: string | undefined
   readonly durationMs: number
   /** What the upstream was sent, translated; credentials travel in headers and are not in it. */
   readonly request: JsonObject

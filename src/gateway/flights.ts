@@ -4,6 +4,8 @@ import { GatewayError } from '../core/failure.ts'
 export interface Flight {
   /** For one upstream call of it; there is one at a time. */
   call(): AbortController
+  /** Nobody waits any more. */
+  readonly isCut: boolean
   /** The answer is on its way: the caller waits as long as something comes. */
   answered(): void
   /** Called once the request is settled; nothing refers to it any more then. */
@@ -45,6 +47,9 @@ export class Flights {
         current = new AbortController()
         if (cutBy) current.abort(cutBy)
         return current
+      },
+      get isCut() {
+        return cutBy !== undefined
       },
       answered: () => clearTimeout(timer),
       end: () => {

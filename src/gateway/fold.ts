@@ -1,10 +1,7 @@
-import { GatewayError } from '../core/failure.ts'
+import { ANSWER_LENGTH_MAX, answerTooLong } from '../core/failure.ts'
 import type { Seen } from '../core/seen.ts'
 import type { AnswerStream, Bill, StreamFolder } from '../protocol/protocol.ts'
 import { type Frame, SseReader } from '../protocol/sse.ts'
-
-/** As large as a whole answer of an upstream may be; far more than any model writes. */
-const CHARACTERS_MAX = 64 * 1024 * 1024
 
 const utf8 = new TextEncoder()
 
@@ -54,9 +51,7 @@ export class FoldedStream implements AnswerStream {
 
   private keep(text: string): string {
     this.characters += text.length
-    if (this.characters > CHARACTERS_MAX) {
-      throw new GatewayError({ kind: 'upstream-error', problem: 'The upstream sent an answer that is too long' })
-    }
+    if (this.characters > ANSWER_LENGTH_MAX) throw answerTooLong()
     if (text !== '') for (const frame of this.reader.push(utf8.encode(text))) this.folder.push(frame)
     return ''
   }

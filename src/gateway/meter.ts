@@ -18,6 +18,8 @@ export interface Metered {
   readonly limitTokens: number
   /** What the caller will pay at most; undefined for one who has set no ceiling. */
   readonly ceiling?: Nanos | undefined
+  /** Told what upstream counts beyond the ceiling in the end: the caller does not pay it. */
+  readonly onExcess?: ((amount: Nanos) => void) | undefined
 }
 
 /** The next window is asked for when this much of the last one is left. */
@@ -75,7 +77,10 @@ export class Meter {
   /** What an answer is charged that has ended by itself, and how: the ceiling holds, whatever upstream counts at last. */
   conclude(counted: Counted, ending: Ending | undefined): { counted: Counted; ending: Ending | undefined } {
     const confined = this.confine(counted)
-    return { counted: confined, ending: this.isAboveCeiling(counted.usage) ? 'ceiling' : ending }
+    if (!this.isAboveCeiling(counted.usage)) return { counted: confined, ending }
+    const { price, onExcess } = this.metered
+    onExcess?.(nanos(cost(counted.usage, price) - cost(confined.usage, price)))
+    return { counted: confined, ending: 'ceiling' }
   }
 
   /** Upstream's count is charged as it is, up to a ceiling; our own, which may be too high, never beyond what is held. */

@@ -6,30 +6,42 @@ import type { Route } from '../routing/choose.ts'
 import { concealer, reasonOf } from './channel.ts'
 
 /**
- * What a failure says about the upstream; undefined where it says nothing: a request that was refused with good reason, a
- * caller who left, or who would not wait as long as the channel may take.
+ * Whose fault a failure is. Of a request that its upstream finds fault with in the middle of an answer, another one may think
+ * otherwise; but nobody is left alone for it.
  */
-export function faultOf({ failure, cause }: GatewayError, model: Model, { channel }: Route): UpstreamFault | undefined {
-  const blame = blameOf(failure)
-  if (!blame) return undefined
-  const text = scrub(`${wireOf(concealer(model, channel)(failure)).message}${reasonOf(cause)}`)
-  return { ...blame, isAuth: failure.kind === 'upstream-auth', text }
+interface Blame {
+  readonly scope: UpstreamFault['scope'] | 'request'
+  readonly restMs?: number | undefined
 }
 
-/** Whatever is an upstream's fault, another one may do better. */
+/** What is an upstream's doing, another one may do better. */
 export const isWorthAnotherTry = (failure: Failure): boolean => blameOf(failure) !== undefined
 
-function blameOf(failure: Failure): Pick<UpstreamFault, 'scope' | 'restMs'> | undefined {
+/** Who is not asked again for the same request; undefined where the failure says nothing about anyone. */
+export function blameOf(failure: Failure): Blame | undefined {
   switch (failure.kind) {
     case 'upstream-auth':
-      return { scope: 'key', restMs: undefined }
+      return { scope: 'key' }
     case 'upstream-rate-limited':
       return { scope: 'key', restMs: failure.restMs }
     case 'upstream-error':
-      return { scope: 'channel', restMs: failure.restMs }
+      return { scope: failure.blames ?? 'channel', restMs: failure.restMs }
     case 'upstream-timeout':
-      return failure.phase === 'caller' ? undefined : { scope: 'channel', restMs: undefined }
+      // A caller who would not wait as long as the channel may take.
+      return failure.phase === 'caller' ? undefined : { scope: 'channel' }
     default:
       return undefined
   }
+}
+
+/** The caller did not wait for what was being made for it. */
+export const isCallers = (failure: Failure): boolean =>
+  failure.kind === 'client-gone' || (failure.kind === 'upstream-timeout' && failure.phase === 'caller')
+
+/** What is held against an upstream, or a key of it. */
+export function faultOf({ failure, cause }: GatewayError, model: Model, { channel }: Route): UpstreamFault | undefined {
+  const blame = blameOf(failure)
+  if (!blame || blame.scope === 'request') return undefined
+  const text = scrub(`${wireOf(concealer(model, channel)(failure)).message}${reasonOf(cause)}`)
+  return { scope: blame.scope, restMs: blame.restMs, isAuth: failure.kind === 'upstream-auth', text }
 }

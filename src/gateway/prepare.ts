@@ -1,11 +1,13 @@
 import type { Ask } from '../core/ask.ts'
 import { type Channel, imagePolicy, type Model } from '../core/catalog.ts'
-import { GatewayError } from '../core/failure.ts'
+import { asGatewayError, GatewayError } from '../core/failure.ts'
 import type { Nanos } from '../core/money.ts'
 import { withoutImages } from '../protocol/images.ts'
+import { droppedNames } from '../protocol/names.ts'
+import type { EditedRequest, Target } from '../protocol/protocol.ts'
 import { PROTOCOLS } from '../protocol/protocols.ts'
 import { askedAsStream } from './ceiling.ts'
-import { pairFor, servedBy } from './channel.ts'
+import { pairFor, servedBy, targetOf } from './channel.ts'
 import type { Pair } from './pair.ts'
 
 /** A request as one channel can be asked it. */
@@ -28,7 +30,7 @@ export function prepare({ asked, model, ceiling }: Question, channel: Channel): 
 }
 
 /** Images never reach a model that cannot see them: they are refused, or taken out as if they had not been sent. */
-export function applyImagePolicy(ask: Ask, model: Model, channel: Channel): Ask {
+function applyImagePolicy(ask: Ask, model: Model, channel: Channel): Ask {
   const [first] = ask.images
   if (!first) return ask
   const policy = imagePolicy(model, servedBy(channel, model).capabilities)
@@ -36,4 +38,37 @@ export function applyImagePolicy(ask: Ask, model: Model, channel: Channel): Ask 
   if (policy === 'reject') throw new GatewayError({ kind: 'image-rejected', model: model.id, param: first.param })
   const text = withoutImages(ask.text, ask.images)
   return { ...PROTOCOLS[ask.protocol].read(JSON.parse(text), text), droppedImages: true }
+}
+
+interface Encoding extends Prepared {
+  readonly model: Model
+  readonly channel: Channel
+  /** The limit to send upstream. */
+  readonly maxTokens: number | undefined
+}
+
+/** As `encodeFor`, and refused if the caller will have all of it or nothing. */
+export function encode(parts: Encoding, headers: Headers): EditedRequest {
+  const request = encodeFor(parts)
+  if (request.dropped.length > 0 && isStrict(headers)) {
+    throw new GatewayError({ kind: 'translation-lossy', dropped: request.dropped })
+  }
+  return request
+}
+
+/** What the upstream is sent, and what of the request it cannot be given. */
+export function encodeFor({ ask, pair, model, channel, maxTokens }: Encoding): EditedRequest {
+  const { body, dropped } = requestTo(targetOf(model, channel, maxTokens), pair)
+  return { body, dropped: droppedNames(ask.droppedImages ? ['image', ...dropped] : dropped) }
+}
+
+const isStrict = (headers: Headers): boolean => /^(true|1)$/i.test(headers.get('x-duet-strict')?.trim() ?? '')
+
+/** What goes wrong here is wrong with the request, not with an answer. */
+function requestTo(target: Target, pair: Pair): EditedRequest {
+  try {
+    return pair.request(target)
+  } catch (error) {
+    throw asGatewayError(error)
+  }
 }

@@ -5,8 +5,7 @@ import { PROTOCOLS } from '../protocol/protocols.ts'
 import type { Catalog } from '../routing/catalog.ts'
 import { chooseBlindly } from '../routing/choose.ts'
 import { isPassedOn } from './channel.ts'
-import { prepare } from './prepare.ts'
-import { encodeFor } from './relay.ts'
+import { encodeFor, prepare } from './prepare.ts'
 import { modelName } from './serve.ts'
 
 /** The first steps of a turn, up to the request that would leave: nobody pays, nobody is called. */

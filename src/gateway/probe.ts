@@ -42,14 +42,14 @@ async function probe(
   const ask = PROTOCOLS[client].read(JSON.parse(text), text)
   const pair = pairFor(ask, model, channel)
   const { body } = pair.request(targetOf(model, channel, PROBE_TOKENS))
+  const key = keyToTest(channel, isLeftAlone)
   const startedAt = clock()
   const done = (outcome: Pick<Probe, 'answer' | 'failure'>): Probe => ({
-    ...{ client, upstream: channel.protocol, model: model.id, durationMs: clock() - startedAt },
+    ...{ client, upstream: channel.protocol, model: model.id, keyId: key?.id, durationMs: clock() - startedAt },
     request: JSON.parse(body),
     ...outcome,
   })
   try {
-    const key = keyToTest(channel, isLeftAlone)
     const reply = await callChannel({ channel, key, ask, body, headers: new Headers(), abort: new AbortController() })
     const answer = pair.body(await reply.text(), viewOf(ask, { model, startedAt, promptEstimate: 0 }))
     const said = textOf(JSON.parse(answer.render({ usage: NO_USAGE, cost: '' })))

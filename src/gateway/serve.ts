@@ -3,19 +3,20 @@ import type { Channel, Model } from '../core/catalog.ts'
 import type { Caller, KeyDirectory } from '../core/directory.ts'
 import { GatewayError, invalid } from '../core/failure.ts'
 import type { HeldCall } from '../core/ledger.ts'
+import type { Nanos } from '../core/money.ts'
 import type { PriceVersion } from '../core/price.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { estimatePrompt } from '../metering/estimate.ts'
 import type { Protocol } from '../protocol/protocol.ts'
 import type { Breakers } from '../routing/breakers.ts'
 import type { Catalog } from '../routing/catalog.ts'
-import { NONE_EXCLUDED } from '../routing/choose.ts'
+import { type Excluded, NONE_EXCLUDED } from '../routing/choose.ts'
 import type { Health } from '../routing/health.ts'
 import { authenticate } from './authenticate.ts'
 import { readCeiling } from './ceiling.ts'
 import type { Flights } from './flights.ts'
 import type { Keeper } from './keeper.ts'
-import { type KeyLimits, leaveAfterAll } from './key-limits.ts'
+import type { KeyLimits } from './key-limits.ts'
 import { Meter } from './meter.ts'
 import { waitsMs } from './patience.ts'
 import { prepare } from './prepare.ts'
@@ -25,6 +26,7 @@ import type { Repeats } from './repeats.ts'
 import { reserve } from './reserve.ts'
 import type { Router } from './router.ts'
 import { type Opening, Settlement } from './settlement.ts'
+import type { Stay } from './stay.ts'
 import { type AttemptCounts, Tries } from './tries.ts'
 
 /** A request as the edge hands it over. */
@@ -35,6 +37,8 @@ export interface Call {
   readonly headers: Headers
   /** Aborted when the client has left. */
   readonly signal: AbortSignal
+  /** While it lasts, the request is under way for all who count. */
+  readonly stay: Stay
   /** The body, within its limits of size and time. */
   text(): Promise<string>
 }
@@ -42,6 +46,8 @@ export interface Call {
 export interface Reply {
   readonly headers: Readonly<Record<string, string>>
   readonly body: string | ReadableStream<Uint8Array>
+  /** Set where the body is a whole answer although it is handed over in pieces: how long it is. */
+  readonly bodyBytes?: number | undefined
   /** Set where the answer goes on after its first byte: resolves with the failure that ended it, if one did. */
   readonly ended?: Promise<GatewayError | undefined>
   /** The request that was answered first, where this is its answer once more. */
@@ -60,6 +66,8 @@ export interface Gateway {
   readonly breakers: Pick<Breakers, 'begin'>
   readonly health: Pick<Health, 'note'>
   readonly counts: AttemptCounts
+  /** Told what a caller's ceiling has kept off its bill. */
+  readonly onExcess: (requestId: string, amount: Nanos) => void
   readonly clock: () => number
   /** The snapshot of this moment. */
   catalog(): Catalog
@@ -69,8 +77,8 @@ export interface Gateway {
 export async function serve(call: Call, protocol: Protocol, gateway: Gateway): Promise<Reply> {
   const caller = await authenticate(call.secret, gateway)
   const inquiry: Inquiry = { call, caller, protocol, text: '', body: {} }
-  const stay = leaveAfterAll(enterOrNote(inquiry, gateway))
-  return stay(gateway.repeats.answer(inquiry, first => stay(answerOnce(first, gateway))))
+  call.stay.whenOver(enterOrNote(inquiry, gateway))
+  return gateway.repeats.answer(inquiry, first => call.stay.through(answerOnce(first, gateway)))
 }
 
 function enterOrNote(inquiry: Inquiry, gateway: Gateway): () => void {
@@ -106,21 +114,41 @@ async function admitOrNote(inquiry: Inquiry, gateway: Gateway): Promise<Relay> {
 
 /** All that can be said against a request, up to the hold; nothing was sent anywhere until then. */
 async function admit(inquiry: Inquiry, gateway: Gateway): Promise<Relay> {
-  const { call, caller, protocol, repeatable } = inquiry
-  const text = await call.text()
-  inquiry.text = text
-  const body = parseBody(text)
-  inquiry.body = body
+  const { call, caller } = inquiry
+  inquiry.text = await call.text()
+  inquiry.body = parseBody(inquiry.text)
   const catalog = gateway.catalog()
-  const model = catalog.find(modelName(body), caller.group)
-  refuseUnlessAllowed(caller, model)
-  const asked = protocol.read(body, text)
-  const ceiling = readCeiling(call.headers)
-
+  const model = catalog.find(modelName(inquiry.body), caller.group)
   const channels = catalog.channelsFor(model.id, caller.group)
   const first = gateway.router.route(channels, NONE_EXCLUDED)
   if (!first) throw gateway.router.unavailable(model, channels)
-  const prepared = prepare({ asked, model, ceiling }, first.channel)
+  // At once: whoever is asked again after a while is asked by one request, and by no other until that is over.
+  const { breakers, health, counts, clock } = gateway
+  const { requestId, startedAt } = call
+  const tries = new Tries(first, { requestId, model, breakers, health, counts, clock, startedAt })
+  try {
+    return await hold({ inquiry, catalog, model, channels, tries }, gateway)
+  } catch (error) {
+    tries.callOff()
+    throw error
+  }
+}
+
+interface Candidate {
+  readonly inquiry: Inquiry
+  readonly catalog: Catalog
+  readonly model: Model
+  readonly channels: readonly Channel[]
+  readonly tries: Tries
+}
+
+async function hold({ inquiry, catalog, model, channels, tries }: Candidate, gateway: Gateway): Promise<Relay> {
+  const { call, caller, protocol, text, body, repeatable } = inquiry
+  refuseUnlessAllowed(caller, model)
+  const asked = protocol.read(body, text)
+  const ceiling = readCeiling(call.headers)
+  const { channel } = tries.route
+  const prepared = prepare({ asked, model, ceiling }, channel)
 
   const price = catalog.priceOf(model)
   const { ask } = prepared
@@ -131,24 +159,25 @@ async function admit(inquiry: Inquiry, gateway: Gateway): Promise<Relay> {
     requestId,
     accountId: caller.accountId,
     keyId: caller.keyId,
-    call: describe(ask, first.channel, price),
+    call: describe(ask, channel, price),
     price,
     startedAt,
   }
   const held = await gateway.ledger.hold({ ...opening, most, least, at: startedAt })
 
-  const { breakers, health, counts, clock, ledger } = gateway
+  const { clock, ledger } = gateway
   // A call with a name goes on when its caller will wait no longer: it will be asked for again.
   const limitMs = repeatable ? undefined : waitsMs(call, clock())
   const flight = gateway.flights.begin({ signal: call.signal, waitsMs: limitMs })
-  const tries = new Tries(first, { model, breakers, health, counts, clock, startedAt })
   const settlement = new Settlement(opening, { ledger, clock, tries, request: text, repeatable })
   settlement.ended.then(failed => {
     flight.end()
     tries.end(failed)
   })
-  const meter = new Meter({ requestId, price, promptEstimate, held: held.amount, limitTokens, ceiling }, ledger)
-  const nextRoute = () => gateway.router.route(channels, tries.excluded)
+  const onExcess = (amount: Nanos) => gateway.onExcess(requestId, amount)
+  const metered = { requestId, price, promptEstimate, held: held.amount, limitTokens, ceiling, onExcess }
+  const meter = new Meter(metered, ledger)
+  const nextRoute = (excluded: Excluded) => gateway.router.route(channels, excluded)
   const route = { model, tries, prepared, nextRoute, showsChannel: caller.isAdmins }
   return { call, asked, ceiling, flight, ...route, settlement, meter, promptEstimate, ...limits(held) }
 }

@@ -2,19 +2,27 @@ import type { Attempt } from '../core/attempt.ts'
 import type { Model } from '../core/catalog.ts'
 import { codeOf, type Failure, type GatewayError } from '../core/failure.ts'
 import type { HeldCall } from '../core/ledger.ts'
-import type { Breakers, Trial } from '../routing/breakers.ts'
-import type { Route } from '../routing/choose.ts'
+import type { Breakers, Trial, UpstreamFault } from '../routing/breakers.ts'
+import { keyPlace, type Route } from '../routing/choose.ts'
 import type { Health } from '../routing/health.ts'
-import { faultOf } from './outcome.ts'
+import { blameOf, faultOf, isCallers } from './outcome.ts'
 
 /** Counts what upstreams were asked, for whoever watches the gateway. */
 export interface AttemptCounts {
   attempt(outcome: Pick<Attempt, 'channel' | 'status' | 'durationMs' | 'firstByteMs'>): void
-  /** This channel failed, and another try follows. */
-  retry(channel: string): void
+  /** An attempt failed, and another one follows. */
+  retry(failed: FailedAttempt): void
+}
+
+export interface FailedAttempt {
+  readonly requestId: string
+  readonly channel: string
+  readonly keyId: string | undefined
+  readonly status: string
 }
 
 interface TriesDeps {
+  readonly requestId: string
   readonly model: Model
   readonly counts: AttemptCounts
   readonly breakers: Pick<Breakers, 'begin'>
@@ -55,39 +63,83 @@ export class Tries {
     return this.all.length
   }
 
+  /** How long the current one has taken, or took. */
+  get currentMs(): number {
+    return this.current.durationMs ?? this.elapsed()
+  }
+
   begin(route: Route): Try {
-    const { breakers, clock, counts } = this.deps
-    if (this.count > 0) counts.retry(this.route.channel.name)
+    const { breakers, clock } = this.deps
+    if (this.count > 0) this.countRetry()
     const begun = { firstByteMs: undefined, durationMs: undefined, failure: undefined }
     this.current = { route, trial: breakers.begin(route), startedAt: clock(), ...begun }
     this.all.push(this.current)
     return this.current
   }
 
+  /** The upstream has taken the request. */
+  heard(): void {
+    this.current.trial.heard()
+  }
+
   /** An answer has begun to come. */
   firstByte(): void {
-    if (this.current.firstByteMs !== undefined) return
-    this.current.firstByteMs = this.elapsed()
-    this.current.trial.answered()
+    this.current.firstByteMs ??= this.elapsed()
+  }
+
+  /** It is not asked at all: the request was refused for reasons of our own. */
+  callOff(): void {
+    this.current.trial.left()
   }
 
   /** The current one is over. Whoever sees its end first tells it; everyone after says nothing new. */
   end(failed: GatewayError | undefined): void {
-    const { route, trial, durationMs, firstByteMs } = this.current
-    if (durationMs !== undefined) return
-    this.current.durationMs = this.elapsed()
-    this.current.failure = failed?.failure
-    const timings = { firstByteMs, durationMs: this.current.durationMs }
-    const status = failed ? codeOf(failed.failure) : 'ok'
-    this.deps.counts.attempt({ channel: route.channel.name, status, ...timings })
-    const fault = failed && faultOf(failed, this.deps.model, route)
-    if (fault) trial.failed(fault)
-    else trial.left()
-    if (fault?.scope === 'key' && route.key) this.excluded.keys.add(route.key.id)
-    else if (fault) this.excluded.channels.add(route.channel.name)
+    if (this.current.durationMs !== undefined) return
+    const { route, firstByteMs } = this.current
+    const durationMs = this.elapsed()
+    Object.assign(this.current, { durationMs, failure: failed?.failure })
+    if (failed) this.exclude(failed.failure)
+    const fault = failed && this.faultOf(failed)
+    this.tell(failed?.failure, fault)
+    const outcome = { channel: route.channel.name, durationMs, firstByteMs }
+    this.deps.counts.attempt({ ...outcome, status: failed ? statusOf(failed.failure) : 'ok' })
     // A caller who left, or a request that was refused with good reason, is no measure of an upstream.
-    if (failed && !fault) return
-    this.deps.health.note({ channel: route.channel.name, keyId: route.key?.id, failure: fault, ...timings })
+    if (!failed || fault) this.deps.health.note({ ...outcome, keyId: route.key?.id, failure: fault })
+  }
+
+  /** A channel that cannot be given the request. */
+  skip({ channel }: Route): void {
+    this.excluded.channels.add(channel.name)
+  }
+
+  private countRetry(): void {
+    const { route, failure } = this.current
+    const { requestId, counts } = this.deps
+    const status = failure ? codeOf(failure) : 'ok'
+    counts.retry({ requestId, channel: route.channel.name, keyId: route.key?.id, status })
+  }
+
+  private exclude(failure: Failure): void {
+    const { channel, key } = this.route
+    const scope = blameOf(failure)?.scope
+    if (scope === 'key' && key) this.excluded.keys.add(keyPlace(channel.name, key.id))
+    else if (scope) this.skip(this.route)
+  }
+
+  /** An answer that takes longer than a call may take has a slow reader as often as a slow writer. */
+  private faultOf(failed: GatewayError): UpstreamFault | undefined {
+    const { failure } = failed
+    const isSlow = failure.kind === 'upstream-timeout' && failure.phase === 'total'
+    return isSlow && this.current.firstByteMs !== undefined ? undefined : faultOf(failed, this.deps.model, this.route)
+  }
+
+  private tell(failure: Failure | undefined, fault: UpstreamFault | undefined): void {
+    const { trial, firstByteMs } = this.current
+    // Who was in the middle of an answer when its caller left, or has told one what is wrong with a request, is well.
+    const isWell = firstByteMs !== undefined || failure?.kind === 'upstream-invalid-request'
+    if (fault) trial.failed(fault)
+    else if (!failure || isWell) trial.answered()
+    else trial.left()
   }
 
   /** A call as its record names it: by the upstream that had it last. */
@@ -114,3 +166,7 @@ export class Tries {
     return this.deps.clock() - this.current.startedAt
   }
 }
+
+/** Who watches upstreams must not be alarmed by callers who will not wait. */
+const statusOf = (failure: Failure): string =>
+  failure.kind === 'upstream-timeout' && isCallers(failure) ? 'caller_timeout' : codeOf(failure)

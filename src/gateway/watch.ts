@@ -7,6 +7,7 @@ import type { AnswerStream, Protocol } from '../protocol/protocol.ts'
 import { type Frame, SseReader } from '../protocol/sse.ts'
 import type { UpstreamReply } from '../upstream/client.ts'
 import type { Meter } from './meter.ts'
+import { isCallers } from './outcome.ts'
 import type { Charged, Settlement } from './settlement.ts'
 
 export interface Watched {
@@ -57,6 +58,8 @@ export class WatchedStream {
   private broken: GatewayError | undefined
   private ended = false
   private isUnderWay = false
+  /** The caller is ready for more. */
+  private isAwaited = false
 
   constructor(parts: Watched) {
     this.parts = parts
@@ -70,6 +73,7 @@ export class WatchedStream {
     this.isUnderWay = true
     // A caller may leave when nobody reads: before the answer is on its way, or while it waits to be fetched.
     this.parts.cut.addEventListener('abort', () => this.cut(), { once: true })
+    if (this.parts.cut.aborted) this.cut()
     return new ReadableStream<Uint8Array>(
       {
         start: controller => this.begin(controller, first),
@@ -86,7 +90,7 @@ export class WatchedStream {
       await this.next()
     } catch (error) {
       const failure = asGatewayError(error)
-      if (failure.failure.kind === 'client-gone') await this.chargeRelayed(failure)
+      if (isCallers(failure.failure)) await this.chargeRelayed(failure)
       throw failure
     }
     if (!this.charged) throw new Error('an answer that is not over has said something')
@@ -107,7 +111,9 @@ export class WatchedStream {
   }
 
   private async pull(controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> {
+    this.isAwaited = true
     const text = await this.next().catch(error => this.fail(error))
+    this.isAwaited = false
     if (this.ended) clearInterval(this.keepalive)
     else this.keepalive?.refresh()
     try {
@@ -232,15 +238,18 @@ export class WatchedStream {
     return this.chargeRelayed(new GatewayError({ kind: 'client-gone' }))
   }
 
-  /** The signal also ends finished and overdue calls; only these two reasons come when nobody may be reading. */
   private cut(): void {
     const { reason } = this.parts.cut
-    if (!(reason instanceof GatewayError)) return
-    const { kind } = reason.failure
-    if (kind !== 'client-gone' && kind !== 'shutting-down') return
+    if (!(reason instanceof GatewayError) || !this.isCutBy(reason.failure)) return
     // What waits is not charged any more, so it is not delivered either.
     this.broken ??= reason
     this.chargeRelayed(reason)
+  }
+
+  /** The signal also ends finished and overdue calls; only these reasons come when nobody may be reading. */
+  private isCutBy(failure: Failure): boolean {
+    if (failure.kind === 'upstream-timeout') return failure.phase === 'total' && !this.isAwaited
+    return failure.kind === 'client-gone' || failure.kind === 'shutting-down'
   }
 
   /** What was made is paid for, however the stream ended. */

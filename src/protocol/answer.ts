@@ -3,6 +3,7 @@ import { asGatewayError, GatewayError } from '../core/failure.ts'
 import { scrub } from '../core/scrub.ts'
 import type { FinishReason, TurnEvent } from '../core/turn.ts'
 import type { Usage } from '../core/usage.ts'
+import { blamedBy } from './blame.ts'
 import { newCallId } from './names.ts'
 
 /** Blocks and calls of one answer: far more than any model writes, few enough to go through again and again. */
@@ -140,7 +141,8 @@ export const truncated = (): GatewayError =>
 export function reportedError(error: unknown): GatewayError {
   const message = isObject(error) ? error.message : error
   const said = typeof message === 'string' && message !== '' ? `: ${scrub(message)}` : ''
-  return new GatewayError({ kind: 'upstream-error', problem: `The upstream reported an error${said}` })
+  const problem = `The upstream reported an error${said}`
+  return new GatewayError({ kind: 'upstream-error', problem, blames: blamedBy(error) })
 }
 
 /** Anything a vendor may put where a text belongs: a string, or parts with texts. */

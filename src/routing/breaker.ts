@@ -14,9 +14,11 @@ export interface Fault {
   readonly isProbe: boolean
 }
 
-/** Nobody tops up an account or changes a credential within seconds. */
-const REFUSED_MS = 300_000
+/** At first not for long: some vendors refuse a single request with these words. Somebody who has to act takes longer than that. */
+const REFUSED_MS = 10_000
 const REFUSED_MS_MAX = 3_600_000
+/** Whoever finds out may think for minutes: after a while, another one may try, too. */
+const PROBE_MS_MIN = 1_000
 
 /**
  * Whether an upstream, or one key of it, is asked at all. Closed: it is. Open: it is left alone for a while. Half-open: one
@@ -30,7 +32,8 @@ export class Breaker {
   private lastRestMs = 0
   /** The end of the rest; undefined while closed. */
   private until: number | undefined
-  private isProbed = false
+  /** Until then nobody else need find out. */
+  private probedUntil = 0
 
   stateAt(now: number): BreakerState {
     if (this.until === undefined) return 'closed'
@@ -43,44 +46,52 @@ export class Breaker {
   }
 
   admits(now: number): boolean {
-    return this.until === undefined || (now >= this.until && !this.isProbed)
+    return this.until === undefined || (now >= this.until && now >= this.probedUntil)
   }
 
   /** True if this call is the one that finds out. */
   begin(now: number): boolean {
-    if (this.stateAt(now) !== 'half-open' || this.isProbed) return false
-    this.isProbed = true
+    if (this.until === undefined || !this.admits(now)) return false
+    this.probedUntil = now + Math.max(PROBE_MS_MIN, this.lastRestMs)
     return true
   }
 
-  /** True if it was left alone until now. What began before the rest says nothing about what is now. */
-  succeed(isProbe: boolean): boolean {
-    if (this.until !== undefined && !isProbe) return false
-    const wasOpen = this.until !== undefined
+  /**
+   * It speaks again, and everyone may ask: true if it was left alone until now. Whether it can also finish is another
+   * matter: until it has, one more failure is enough.
+   */
+  hear(isProbe: boolean, { failures }: BreakerSettings): boolean {
+    if (this.until === undefined || !isProbe) return false
+    this.until = undefined
+    this.probedUntil = 0
+    this.isRefused = false
+    this.failures = failures - 1
+    return true
+  }
+
+  /** An answer came to its end. One that began before the rest says nothing about what is now. */
+  succeed(): void {
+    if (this.until !== undefined) return
     this.failures = 0
     this.lastRestMs = 0
-    this.until = undefined
-    this.isProbed = false
-    this.isRefused = false
-    return wasOpen
   }
 
   /** True if it is left alone from now on. */
   fail(fault: Fault): boolean {
     this.failures++
     this.isRefused ||= fault.isAuth
-    if (fault.isProbe) this.isProbed = false
-    const wasClosed = this.until === undefined
-    const rest = wasClosed || fault.isProbe ? this.restAfter(fault) : fault.restMs
+    if (fault.isProbe) this.probedUntil = 0
+    const isNews = this.until === undefined || fault.isProbe
+    const rest = isNews ? this.restAfter(fault) : fault.restMs
     if (rest === undefined) return false
     // Of many that fail together, each wants its rest counted from its own failure.
     this.until = Math.max(this.until ?? 0, fault.now + rest)
-    return wasClosed || fault.isProbe
+    return isNews
   }
 
   /** The call ended without a word from the upstream: somebody else has to find out. */
   leave(isProbe: boolean): void {
-    if (isProbe) this.isProbed = false
+    if (isProbe) this.probedUntil = 0
   }
 
   private restAfter({ settings, restMs, isAuth, isProbe }: Fault): number | undefined {

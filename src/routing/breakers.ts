@@ -1,6 +1,6 @@
 import type { BreakerSettings, Channel } from '../core/catalog.ts'
 import { Breaker, type BreakerState } from './breaker.ts'
-import type { Availability, Route } from './choose.ts'
+import { type Availability, keyPlace, type Route } from './choose.ts'
 
 /** What went wrong with a call, as far as it is the upstream's doing. */
 export interface UpstreamFault {
@@ -14,7 +14,9 @@ export interface UpstreamFault {
 
 /** One call under way, and what it tells about its route. */
 export interface Trial {
-  /** Something came that is an answer. */
+  /** The upstream has begun to answer. */
+  heard(): void
+  /** It was asked, and did what it should. */
   answered(): void
   failed(fault: UpstreamFault): void
   /** It ended for reasons that are not the upstream's. */
@@ -39,64 +41,77 @@ export interface BreakerChange {
 }
 
 interface BreakersDeps {
+  /** Never goes back, so that a rest stays as long as it is when somebody sets the time. */
   readonly clock: () => number
+  /** For reports. */
+  readonly now: () => number
   readonly tell: (change: BreakerChange) => void
 }
 
 const CLOSED: BreakerReport = { state: 'closed', restsUntil: undefined, isRefused: false }
 
+/** A breaker as one call knows it: in the catalog of another moment there may be another one in its place. */
+interface Watched {
+  readonly breaker: Breaker
+  readonly settings: BreakerSettings
+  readonly channel: string
+  readonly keyId: string | undefined
+  /** Whether it still stands for anyone. */
+  readonly isCurrent: () => boolean
+  isProbe: boolean
+}
+
 /** Who is left alone for a while: channels that fail, and keys that are refused. In memory: a restart asks everyone again. */
 export class Breakers implements Availability {
-  private readonly clock: () => number
-  private readonly tell: (change: BreakerChange) => void
-  /** Of those that have failed; there are no more than channels and keys in the catalog. */
+  private readonly deps: BreakersDeps
+  /** When the clock began, so that the end of a rest is the same time whenever somebody looks. */
+  private readonly epoch: number
+  /** By name, and by `keyPlace`; of those that have been asked, which are no more than there are in the catalog. */
   private readonly channels = new Map<string, Breaker>()
   private readonly keys = new Map<string, Breaker>()
 
-  constructor({ clock, tell }: BreakersDeps) {
-    this.clock = clock
-    this.tell = tell
+  constructor(deps: BreakersDeps) {
+    this.deps = deps
+    this.epoch = deps.now() - deps.clock()
   }
 
   admitsChannel(channel: string): boolean {
-    return this.channels.get(channel)?.admits(this.clock()) ?? true
+    return this.channels.get(channel)?.admits(this.deps.clock()) ?? true
   }
 
   admitsKey(channel: string, keyId: string): boolean {
-    return this.keys.get(nameOf(channel, keyId))?.admits(this.clock()) ?? true
+    return this.keys.get(keyPlace(channel, keyId))?.admits(this.deps.clock()) ?? true
   }
 
   restMs({ channel, key }: Route): number {
-    const now = this.clock()
-    const ofKey = key && this.keys.get(nameOf(channel.name, key.id))?.restMs(now)
+    const now = this.deps.clock()
+    const ofKey = key && this.keys.get(keyPlace(channel.name, key.id))?.restMs(now)
     return Math.max(this.channels.get(channel.name)?.restMs(now) ?? 0, ofKey ?? 0)
   }
 
-  begin({ channel, key }: Route): Trial {
-    const { name, breaker: settings } = channel
+  begin({ channel: { name, breaker: settings }, key }: Route): Trial {
     if (!settings) return UNWATCHED
-    const now = this.clock()
-    let isChannelProbe = this.channels.get(name)?.begin(now) ?? false
-    let isKeyProbe = (key && this.keys.get(nameOf(name, key.id))?.begin(now)) ?? false
+    const ofChannel = this.watch(this.channels, { channel: name, keyId: undefined, settings })
+    const ofKey = key && this.watch(this.keys, { channel: name, keyId: key.id, settings })
+    const both = ofKey ? [ofChannel, ofKey] : [ofChannel]
     return {
+      heard: () => {
+        for (const watched of both) this.hear(watched)
+      },
       answered: () => {
-        this.succeed(this.channels, { channel: name, keyId: undefined, isProbe: isChannelProbe })
-        if (key) this.succeed(this.keys, { channel: name, keyId: key.id, isProbe: isKeyProbe })
-        // It has found out; what happens later happens to a call like any other.
-        isChannelProbe = false
-        isKeyProbe = false
+        for (const watched of both) {
+          this.hear(watched)
+          watched.breaker.succeed()
+        }
       },
       failed: fault => {
-        const isKeys = fault.scope === 'key' && key !== undefined
-        const keyId = isKeys ? key.id : undefined
-        this.fail({ channel: name, keyId, isProbe: isKeys ? isKeyProbe : isChannelProbe }, fault, settings)
+        const guilty = fault.scope === 'key' && ofKey ? ofKey : ofChannel
+        this.fail(guilty, fault)
         // The other one is as unknown as before.
-        if (isKeys) this.channels.get(name)?.leave(isChannelProbe)
-        else if (key) this.keys.get(nameOf(name, key.id))?.leave(isKeyProbe)
+        for (const watched of both) if (watched !== guilty) leave(watched)
       },
       left: () => {
-        this.channels.get(name)?.leave(isChannelProbe)
-        if (key) this.keys.get(nameOf(name, key.id))?.leave(isKeyProbe)
+        for (const watched of both) leave(watched)
       },
     }
   }
@@ -106,13 +121,13 @@ export class Breakers implements Availability {
   }
 
   ofKey(channel: string, keyId: string): BreakerReport {
-    return this.report(this.keys.get(nameOf(channel, keyId)))
+    return this.report(this.keys.get(keyPlace(channel, keyId)))
   }
 
   /** An operator has seen to it: whoever was left alone is asked again. */
   forget(channel: string, keyId: string | undefined): void {
     this.channels.delete(channel)
-    if (keyId !== undefined) this.keys.delete(nameOf(channel, keyId))
+    if (keyId !== undefined) this.keys.delete(keyPlace(channel, keyId))
   }
 
   /** What is no longer in the catalog, or is somebody else by now, or was resumed, starts afresh. */
@@ -125,43 +140,45 @@ export class Breakers implements Availability {
     for (const name of this.keys.keys()) if (!keys.has(name)) this.keys.delete(name)
   }
 
-  private succeed(breakers: ReadonlyMap<string, Breaker>, { channel, keyId, isProbe }: Tried): void {
-    const wasOpen = breakers.get(keyId === undefined ? channel : nameOf(channel, keyId))?.succeed(isProbe)
-    if (wasOpen) this.tell({ type: 'back', channel, keyId, restMs: 0, problem: undefined })
-  }
-
-  private fail({ channel, keyId, isProbe }: Tried, fault: UpstreamFault, settings: BreakerSettings): void {
-    const [breakers, name] =
-      keyId === undefined ? ([this.channels, channel] as const) : ([this.keys, nameOf(channel, keyId)] as const)
+  private watch(breakers: Map<string, Breaker>, who: Pick<Watched, 'channel' | 'keyId' | 'settings'>): Watched {
+    const name = who.keyId === undefined ? who.channel : keyPlace(who.channel, who.keyId)
     const breaker = breakers.get(name) ?? new Breaker()
     breakers.set(name, breaker)
-    const now = this.clock()
-    const { restMs, isAuth, text } = fault
-    if (!breaker.fail({ now, settings, restMs, isAuth, isProbe })) return
-    const type = isAuth ? 'refused' : 'left-alone'
-    this.tell({ type, channel, keyId, restMs: breaker.restMs(now), problem: text })
+    const isCurrent = () => breakers.get(name) === breaker
+    return { ...who, breaker, isCurrent, isProbe: breaker.begin(this.deps.clock()) }
+  }
+
+  private hear(watched: Watched): void {
+    const { breaker, settings, isProbe } = watched
+    // It has found out; what happens later happens to a call like any other.
+    watched.isProbe = false
+    if (breaker.hear(isProbe, settings)) this.tell(watched, { type: 'back', restMs: 0, problem: undefined })
+  }
+
+  private fail(watched: Watched, { restMs, isAuth, text: problem }: UpstreamFault): void {
+    const { breaker, settings, isProbe } = watched
+    const now = this.deps.clock()
+    const isNews = breaker.fail({ now, settings, restMs, isAuth, isProbe })
+    if (isNews) this.tell(watched, { type: isAuth ? 'refused' : 'left-alone', restMs: breaker.restMs(now), problem })
+  }
+
+  private tell({ channel, keyId, isCurrent }: Watched, change: Omit<BreakerChange, 'channel' | 'keyId'>): void {
+    if (isCurrent()) this.deps.tell({ channel, keyId, ...change })
   }
 
   private report(breaker: Breaker | undefined): BreakerReport {
     if (!breaker) return CLOSED
-    const now = this.clock()
+    const now = this.deps.clock()
     const state = breaker.stateAt(now)
-    const restsUntil = state === 'closed' ? undefined : now + breaker.restMs(now)
+    const restsUntil = state === 'closed' ? undefined : Math.round(now + breaker.restMs(now) + this.epoch)
     return { state, restsUntil, isRefused: breaker.isRefused }
   }
 }
 
-interface Tried {
-  readonly channel: string
-  readonly keyId: string | undefined
-  readonly isProbe: boolean
-}
+const leave = ({ breaker, isProbe }: Watched): void => breaker.leave(isProbe)
 
 /** For a channel that is always asked. */
-const UNWATCHED: Trial = { answered: () => {}, failed: () => {}, left: () => {} }
-
-/** Names of channels have no slash. */
-const nameOf = (channel: string, keyId: string): string => `${channel}/${keyId}`
+const UNWATCHED: Trial = { heard: () => {}, answered: () => {}, failed: () => {}, left: () => {} }
 
 function isSameUpstream(was: Channel | undefined, is: Channel): boolean {
   if (!was || !is.breaker || isResumed(was, is)) return false
@@ -173,5 +190,5 @@ const isResumed = (was: { readonly isPaused: boolean }, is: { readonly isPaused:
 
 function keptKeys(was: Channel | undefined, is: Channel): string[] {
   const kept = is.keys.filter(key => was?.keys.some(before => before.id === key.id && !isResumed(before, key)))
-  return kept.map(({ id }) => nameOf(is.name, id))
+  return kept.map(({ id }) => keyPlace(is.name, id))
 }

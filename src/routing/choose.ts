@@ -17,9 +17,12 @@ export interface Availability {
 /** What has failed for this one request and is not tried again. */
 export interface Excluded {
   readonly channels: ReadonlySet<string>
-  /** By id. A key that two channels share is refused by both. */
+  /** By `keyPlace`. */
   readonly keys: ReadonlySet<string>
 }
+
+/** A key where it is used: two upstreams may know the same one, and one of them no longer. Names of channels have no slash. */
+export const keyPlace = (channel: string, keyId: string): string => `${channel}/${keyId}`
 
 export const NONE_EXCLUDED: Excluded = { channels: new Set(), keys: new Set() }
 
@@ -30,24 +33,24 @@ export interface Choice {
   readonly excluded: Excluded
   /** From 0 up to, but not, 1: decides among channels of equal priority. */
   readonly dice: number
-  /** Counts up with every call: keys take turns. */
-  readonly turn: number
+  /** Counts up with every call of a channel: its keys take turns. */
+  turnOf(channel: string): number
 }
 
 /** The route of one call: the lowest priority of those that can be asked, then by weight. */
-export function choose({ channels, availability, excluded, dice, turn }: Choice): Route | undefined {
+export function choose({ channels, availability, excluded, dice, turnOf }: Choice): Route | undefined {
   const open = channels.filter(channel => isOpen(channel, availability, excluded))
   const first = Math.min(...open.map(({ priority }) => priority))
   const equals = open.filter(({ priority }) => priority === first)
   const channel = byWeight(equals, dice)
   if (!channel) return undefined
   const keys = openKeys(channel, availability, excluded)
-  return { channel, key: keys[turn % keys.length] }
+  return { channel, key: keys[turnOf(channel.name) % keys.length] }
 }
 
 /** Without a look at anyone's health: what a call would be, if all is well. */
 export const chooseBlindly = (channels: readonly Channel[]): Route | undefined =>
-  choose({ channels, availability: EVERYONE, excluded: NONE_EXCLUDED, dice: 0, turn: 0 })
+  choose({ channels, availability: EVERYONE, excluded: NONE_EXCLUDED, dice: 0, turnOf: () => 0 })
 
 /** How long it takes until the first of them may be asked again; undefined where only a person can change that. */
 export function soonestMs(channels: readonly Channel[], availability: Availability): number | undefined {
@@ -67,7 +70,7 @@ function isOpen(channel: Channel, availability: Availability, excluded: Excluded
 }
 
 const openKeys = ({ name, usableKeys }: Channel, availability: Availability, { keys }: Excluded): UsableKey[] =>
-  usableKeys.filter(({ id }) => !keys.has(id) && availability.admitsKey(name, id))
+  usableKeys.filter(({ id }) => !keys.has(keyPlace(name, id)) && availability.admitsKey(name, id))
 
 function byWeight(channels: readonly Channel[], dice: number): Channel | undefined {
   const total = channels.reduce((sum, { weight }) => sum + weight, 0)

@@ -47,7 +47,13 @@ interface Followed {
   readonly name: string
   readonly protocol: string
   readonly baseUrl: string
-  readonly keys: readonly { readonly id: string }[]
+  readonly isPaused: boolean
+  readonly keys: readonly FollowedKey[]
+}
+
+interface FollowedKey {
+  readonly id: string
+  readonly isPaused: boolean
 }
 
 interface Tracks {
@@ -92,6 +98,13 @@ export class Health {
     return (this.channels.get(channel)?.keys.get(keyId) ?? UNUSED).report()
   }
 
+  /** It answers again, or somebody has seen to it: what it did before counts no longer, though it is remembered. */
+  forgive(channel: string, keyId: string | undefined): void {
+    const tracks = this.channels.get(channel)
+    tracks?.all.forgive()
+    if (keyId !== undefined) tracks?.keys.get(keyId)?.forgive()
+  }
+
   /** What was seen of an upstream says nothing about another one under the same name, nor about other keys. */
   follow(before: readonly Followed[], after: readonly Followed[]): void {
     const [old, now] = [byName(before), byName(after)]
@@ -102,6 +115,16 @@ export class Health {
         tracks.all = new Track()
         for (const id of tracks.keys.keys()) if (!is.keys.some(key => key.id === id)) tracks.keys.delete(id)
       }
+      if (was && is) this.forgiveResumed(was, is)
+    }
+  }
+
+  private forgiveResumed(was: Followed, is: Followed): void {
+    const isResumed = was.isPaused && !is.isPaused
+    if (isResumed) this.forgive(is.name, undefined)
+    for (const { id, isPaused } of is.keys) {
+      const wasPaused = was.keys.some(key => key.id === id && key.isPaused)
+      if (isResumed || (wasPaused && !isPaused)) this.forgive(is.name, id)
     }
   }
 }
@@ -135,6 +158,11 @@ class Track {
     if (this.failuresInARow++ === 0) this.failingSince = now
     this.lastErrorAt = now
     this.lastError = failure.text
+  }
+
+  forgive(): void {
+    this.failuresInARow = 0
+    this.isRefused = false
   }
 
   report(): HealthReport {

@@ -1,15 +1,9 @@
+import type { Attempt } from '../core/attempt.ts'
 import type { Channel, VendorKey } from '../core/catalog.ts'
 import { Histogram } from './histogram.ts'
 import type { Exposed, Family, Sample } from './prometheus.ts'
 
-/** One try of one upstream that is over. */
-export interface AttemptOutcome {
-  readonly channel: string
-  /** `ok`, or the code of the failure. */
-  readonly status: string
-  readonly durationMs: number
-  readonly firstByteMs: number | undefined
-}
+type AttemptOutcome = Pick<Attempt, 'channel' | 'status' | 'durationMs' | 'firstByteMs'>
 
 interface BreakerLook {
   readonly state: 'closed' | 'open' | 'half-open'

@@ -1,5 +1,5 @@
 import type { ChannelTimeouts } from '../core/catalog.ts'
-import { GatewayError } from '../core/failure.ts'
+import { ANSWER_LENGTH_MAX, answerTooLong, GatewayError } from '../core/failure.ts'
 import { verdict } from './verdict.ts'
 import { Watchdog } from './watchdog.ts'
 
@@ -12,8 +12,6 @@ export interface UpstreamRequest {
   readonly abort: AbortController
 }
 
-/** A whole answer larger than this is no answer. */
-const BODY_BYTES_MAX = 64 * 1024 * 1024
 /** What may stand before an answer that does not say what it is. */
 const BLANK_BYTES_MAX = 64 * 1024
 /** An upstream that keeps a finished answer open longer than this loses its connection. */
@@ -47,7 +45,7 @@ export async function callUpstream({ url, headers, body, timeouts, abort }: Upst
     const { status, headers: said } = response
     throw new GatewayError(verdict({ status, headers: said, body: complaint, now: Date.now() }))
   } catch (error) {
-    watchdog.rest()
+    watchdog.end()
     throw failureOf(error, abort, { isLost: LOST.has(codeOf(error)) })
   }
 }
@@ -107,13 +105,15 @@ export class UpstreamReply {
 
   private async read(limitMs: number): Promise<Uint8Array | undefined> {
     this.watchdog.expect('silence', limitMs)
+    let bytes: Uint8Array | undefined
     try {
-      const read = await this.reader?.read()
-      return read?.value
+      bytes = (await this.reader?.read())?.value
+      return bytes
     } catch (error) {
       throw failureOf(error, this.watchdog.abort)
     } finally {
-      this.watchdog.rest()
+      if (bytes) this.watchdog.rest()
+      else this.watchdog.end()
     }
   }
 
@@ -123,9 +123,9 @@ export class UpstreamReply {
     let bytes = 0
     for (let chunk = await this.next(); chunk; chunk = await this.next()) {
       bytes += chunk.byteLength
-      if (bytes > BODY_BYTES_MAX) {
+      if (bytes > ANSWER_LENGTH_MAX) {
         this.cancel()
-        throw new GatewayError({ kind: 'upstream-error', problem: 'The upstream sent an answer that is too long' })
+        throw answerTooLong()
       }
       text += decoder.decode(chunk, { stream: true })
     }
@@ -137,6 +137,8 @@ export class UpstreamReply {
     const decoder = new TextDecoder()
     let text = ''
     const enough = setTimeout(() => this.drop(), Math.min(COMPLAINT_MS_MAX, this.watchdog.leftMs))
+    // A limit that runs out now would stand in for the status.
+    this.watchdog.end()
     try {
       for (let read = await this.reader?.read(); read?.value; read = await this.reader?.read()) {
         text += decoder.decode(read.value, { stream: true })
@@ -152,6 +154,7 @@ export class UpstreamReply {
 
   /** The answer is complete: what little may follow is read, so that the connection can serve the next call. */
   async release(): Promise<void> {
+    this.watchdog.end()
     this.watchdog.expect('silence', RELEASE_MS_MAX)
     try {
       const rest = await this.reader?.read()
@@ -165,7 +168,6 @@ export class UpstreamReply {
 
   /** Nobody reads on: the upstream is told at once, so that it stops generating. */
   cancel(): void {
-    this.watchdog.rest()
     this.drop()
     this.watchdog.abort.abort()
   }

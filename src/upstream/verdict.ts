@@ -12,23 +12,20 @@ export interface Refusal {
 
 /** What an upstream's refusal means to the caller: never the caller's fault unless the request itself was refused. */
 export function verdict(refusal: Refusal): Failure {
-  const { status, headers, body } = refusal
+  const { status, body } = refusal
   switch (status) {
     case 401:
     case 402:
     case 403:
       return { kind: 'upstream-auth' }
     case 429:
-      return {
-        kind: 'upstream-rate-limited',
-        retryAfter: safeRetryAfter(headers.get('retry-after')),
-        restMs: restOf(refusal),
-      }
+      return { kind: 'upstream-rate-limited', retryAfter: toldSeconds(refusal), restMs: restOf(refusal) }
     case 400:
     case 404:
     case 413:
     case 422:
       return { kind: 'upstream-invalid-request', message: errorMessage(body) ?? 'The upstream refused the request' }
+    // Redirects and refusals of the path, the method or a header, too: what is wrong there is how the channel is set up.
     default:
       return { kind: 'upstream-error', problem: `The upstream failed (HTTP ${status})`, restMs: restOf(refusal) }
   }
@@ -37,10 +34,25 @@ export function verdict(refusal: Refusal): Failure {
 /** Nobody is left alone for longer on its own word: a wrong clock, or seconds meant as milliseconds, must not end a channel. */
 const REST_MS_MAX = 10 * 60_000
 
+/** A day: who is told to wait longer would never come back. */
+const TOLD_SECONDS_MAX = 86_400
+
+/** How long the gateway leaves an upstream alone; undefined where it does not say that it wants to be. */
+function restOf(refusal: Refusal): number | undefined {
+  const ms = wantedMs(refusal)
+  return ms === undefined ? undefined : Math.min(ms, REST_MS_MAX)
+}
+
+/** What the caller is told to wait: whole seconds, which every client understands, and never none. */
+function toldSeconds(refusal: Refusal): string {
+  const seconds = Math.ceil((wantedMs(refusal) ?? 0) / 1_000)
+  return String(Math.min(Math.max(1, seconds), TOLD_SECONDS_MAX))
+}
+
 /** How long an upstream wants to be left alone; undefined where it does not say so in a way that can be understood. */
-function restOf({ headers, now }: Refusal): number | undefined {
+function wantedMs({ headers, now }: Refusal): number | undefined {
   const ms = decimal(headers.get('retry-after-ms')) ?? millisecondsIn(headers.get('retry-after'), now)
-  return ms === undefined ? undefined : Math.min(Math.max(0, ms), REST_MS_MAX)
+  return ms === undefined ? undefined : Math.max(0, ms)
 }
 
 /** Seconds, or a date. */
@@ -55,12 +67,6 @@ function millisecondsIn(value: string | null, now: number): number | undefined {
 function decimal(value: string | null): number | undefined {
   const text = value?.trim() ?? ''
   return /^\d{1,12}(\.\d{1,9})?$/.test(text) ? Number(text) : undefined
-}
-
-/** Seconds or an HTTP date; anything else would confuse clients that sleep by it. */
-function safeRetryAfter(value: string | null): string {
-  const text = value?.trim() ?? ''
-  return /^\d{1,6}(\.\d+)?$/.test(text) || !Number.isNaN(Date.parse(text)) ? text : '1'
 }
 
 /** Vendors put it in `error.message`, `message`, `detail` or `error`. */

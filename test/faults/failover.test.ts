@@ -29,6 +29,11 @@ const MODELS: Readonly<Record<string, readonly string[]>> = {
   strict: ['direct', 'lossy: { priority: 1, protocol: messages }'],
   charged: ['poor', 'able: { priority: 1 }'],
   reloaded: ['before'],
+  shared: ['one: { keys: [key-empty] }', 'two: { priority: 1, keys: [key-empty] }'],
+  crowded: ['recovering: { breaker: "{ failures: 1, cool_down: 200ms }" }'],
+  unfinished: ['halting: { breaker: "{ failures: 2, cool_down: 60s }" }'],
+  down: ['asleep: { breaker: "{ failures: 1, cool_down: 60s }" }'],
+  inband: ['strange: { breaker: "{ failures: 2, cool_down: 60s }" }'],
 }
 
 interface ChannelFields {
@@ -189,6 +194,12 @@ describe('the keys of a channel', () => {
     expect([visitsOf('broke').length, visitsOf('rich').length]).toEqual([1, 3])
   })
 
+  test('that two channels share are tried with both', async () => {
+    moods.set('one', fails(429))
+    expect((await say('shared')).status).toBe(200)
+    expect(visitsOf('two')).toHaveLength(1)
+  })
+
   test('that ask too often are left alone for as long as the vendor says', async () => {
     moods.set('limited', failsFor('key-busy', 429, { 'retry-after': '60' }))
     for (let call = 0; call < 6; call++) expect((await say('busy')).status).toBe(200)
@@ -216,6 +227,44 @@ describe('a model whose channels are all left alone', () => {
     )
     expect(back.status).toBe(200)
     expect((await say('alone')).status).toBe(200)
+  })
+
+  test('is asked by one of many when its rest is over', async () => {
+    moods.set('recovering', fails(500))
+    await say('crowded')
+    await Bun.sleep(250)
+    moods.set('recovering', async visit => {
+      await Bun.sleep(300)
+      return fails(500)(visit)
+    })
+    const answers = await Promise.all(Array.from({ length: 30 }, () => say('crowded')))
+    expect(visitsOf('recovering')).toHaveLength(2)
+    expect(answers.filter(({ status }) => status === 502)).toHaveLength(1)
+    expect(answers.filter(({ status }) => status === 503)).toHaveLength(29)
+  })
+
+  test('is refused before anything else is said against the request', async () => {
+    moods.set('asleep', fails(500))
+    await say('down')
+    const caller = await newCaller(duet, { models: ['acme/order'] })
+    expectError(await say('down', {}, { key: caller.key }), { status: 503, code: 'upstream_unavailable' })
+    expectError(await post(duet, CHAT, { model: 'acme/down' }), { status: 503, code: 'upstream_unavailable' })
+  })
+
+  test('is one whose upstream begins every answer and finishes none', async () => {
+    for (let call = 0; call < 2; call++) {
+      moods.set('halting', visit => eventStream([...openingFrames(protocolOf(visit)), Bun.sleep(100)], 'reset'))
+      expect((await say('unfinished', { stream: true })).text).toContain('upstream_error')
+    }
+    expectError(await say('unfinished', { stream: true }), { status: 503, code: 'upstream_unavailable' })
+  })
+
+  test('is not one whose upstream finds fault with requests, even in the middle of an answer', async () => {
+    const error = { message: 'too long', type: 'invalid_request_error', code: 'context_length_exceeded' }
+    moods.set('strange', () => Response.json({ error }))
+    for (let call = 0; call < 3; call++) expectError(await say('inband'), { status: 502, code: 'upstream_error' })
+    moods.delete('strange')
+    expect((await say('inband')).status).toBe(200)
   })
 
   test('asks callers to wait for as long as its vendor wants to be left alone', async () => {
@@ -249,6 +298,19 @@ describe('one upstream', () => {
 })
 
 describe('a request', () => {
+  test('whose caller does not wait is charged for the prompt that was read', async () => {
+    moods.set('slow', () => new Promise<Response>(() => {}))
+    const caller = await newCaller(duet)
+    const answer = await say('late', {}, { key: caller.key, headers: { 'x-stainless-read-timeout': '0.3' } })
+    expectError(answer, { status: 504, code: 'upstream_timeout' })
+    const books = await settledBooks(duet, caller.account, 1)
+    expectSound(books)
+    expect(books.rows).toMatchObject([{ status: 'upstream_timeout', source: 'estimated' }])
+    expect(Number(books.rows[0]?.cost)).toBeGreaterThan(0)
+    const metrics = await (await fetch(`${duet.url}/metrics`)).text()
+    expect(metrics).toContain('duet_upstream_requests_total{channel="slow",status="caller_timeout"}')
+  })
+
   test('waits no longer than its caller does, over all upstreams, and that is nobody’s fault', async () => {
     moods.set('slow', () => new Promise<Response>(() => {}))
     const answer = await say('late', {}, { headers: { 'x-stainless-timeout': '1' } })

@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { RawConnection } from '../hostile/raw.ts'
+import { torrent } from '../hostile/torrent.ts'
 import { type Duet, startDuet } from '../support/duet.ts'
 import { type Answer, framesOf, post } from '../support/http.ts'
 import { eventStream, type ScriptedUpstream, scriptUpstream, type UpstreamVisit } from '../support/upstream.ts'
@@ -94,6 +96,17 @@ const STALLS: readonly Stall[] = [
   },
 ]
 
+/** Says more than anybody reads. */
+const TORRENT: Stall = {
+  id: 'torrent',
+  name: 'says more than is read',
+  limit: 'total',
+  answer: protocol => torrent(protocol, 200 * 1024 * 1024),
+  ways: STREAMED,
+}
+
+const UPSTREAMS = [...STALLS, TORRENT]
+
 const TYPES = { true: 'text/event-stream', false: 'application/json' }
 
 function stalling(frames: readonly string[], isStream: boolean): Response {
@@ -126,7 +139,7 @@ const plain = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data() {} }
 beforeAll(async () => {
   deaf = await deafPort()
   upstream = scriptUpstream(visit => {
-    const stall = STALLS.find(({ id }) => visit.body.model === id)
+    const stall = UPSTREAMS.find(({ id }) => visit.body.model === id)
     return stall?.answer?.(protocolOf(visit), visit.body.stream === true) ?? new Response('?', { status: 500 })
   })
   duet = await startDuet({ config: config() })
@@ -142,7 +155,9 @@ afterAll(async () => {
 })
 
 function config(): string {
-  const rows = STALLS.flatMap(stall => PROTOCOLS.map(protocol => ({ stall, protocol, name: nameOf(stall, protocol) })))
+  const rows = UPSTREAMS.flatMap(stall =>
+    PROTOCOLS.map(protocol => ({ stall, protocol, name: nameOf(stall, protocol) })),
+  )
   const models = rows.map(({ name }) => `  - { id: acme/${name}, price: ${PRICE_LINE} }`)
   const channels = rows.map(
     ({ stall, protocol, name }) => `
@@ -181,6 +196,35 @@ for (const protocol of PROTOCOLS) {
       }
     }
   })
+}
+
+describe('a call whose answer nobody reads is ended by its limit, settled and let go', () => {
+  for (const client of PROTOCOLS) {
+    for (const protocol of PROTOCOLS) {
+      test.concurrent(`${client} client, ${protocol} upstream`, () => playUnread(client, protocol))
+    }
+  }
+})
+
+async function playUnread(client: ProtocolName, protocol: ProtocolName): Promise<void> {
+  const { account, key } = await newCaller(duet)
+  const reader = await RawConnection.open(duet.url)
+  reader.stopReading()
+  const body = JSON.stringify(ask(client, `acme/${nameOf(TORRENT, protocol)}`, account, { stream: true }))
+  const fields = `host: x\r\nauthorization: Bearer ${key}\r\ncontent-length: ${body.length}`
+  reader.send(`POST ${PATHS[client]} HTTP/1.1\r\n${fields}\r\n\r\n${body}`)
+
+  const books = await settledBooks(duet, account, 1)
+  expectSound(books)
+  expect(books.rows).toMatchObject([{ status: 'upstream_timeout', stream: true }])
+  expect(books.rows[0]?.cost).not.toBe('0.00')
+  await expectLeft(visitOf(account))
+
+  // Who reads on after all is told why there is no more.
+  const sipping = setInterval(() => reader.sip(), 5)
+  expect(await reader.until(LATE.total)).toContain(LATE.total)
+  clearInterval(sipping)
+  reader.close()
 }
 
 async function play(stall: Stall, protocol: ProtocolName, stream: boolean): Promise<void> {

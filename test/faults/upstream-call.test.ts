@@ -372,9 +372,23 @@ test.concurrent('a call that takes too long is over even if nobody has read mean
     abort: new AbortController(),
   })
   expect(Buffer.from((await reply.next()) ?? []).toString()).toBe(ANSWER)
-  await Bun.sleep(400)
-  expect(reply.next()).rejects.toMatchObject({ failure: late('total') })
   await expectOpen(upstream, 0)
+  expect(reply.next()).rejects.toMatchObject({ failure: late('total') })
+})
+
+test.concurrent('a refusal counts even if the time of the call runs out while the upstream says why', async () => {
+  const upstream = upstreamThat(line => line.write(head('content-length: 100\r\n', '500 No') + ANSWER))
+  const failure = await call(upstream.url, { timeouts: { totalMs: 300 } })
+  expect(failure).toMatchObject({ ...FAILED, problem: 'The upstream failed (HTTP 500)' })
+  await expectOpen(upstream, 0)
+})
+
+test.concurrent('a call that is over is not ended by its time any more', async () => {
+  const upstream = upstreamThat(line => line.write(sized(ANSWER) + ANSWER))
+  const abort = new AbortController()
+  expect(await call(upstream.url, { abort, timeouts: { totalMs: 200 } })).toBe(ANSWER)
+  await Bun.sleep(400)
+  expect(abort.signal.aborted).toBe(false)
 })
 
 // ── calls that are called off ───────────────────────────────────────────────────────────────────────────────────────
@@ -410,12 +424,17 @@ describe('a call that is called off', () => {
 test.concurrent('a process whose calls are over has nothing left to wait for', async () => {
   const silent = upstreamThat(() => {})
   const stalling = upstreamThat(line => line.write(head('content-length: 100\r\n') + ANSWER))
-  const good = upstreamThat(line => line.write(sized(ANSWER) + ANSWER))
-  const child = Bun.spawn([process.execPath, `${import.meta.dir}/called-off.ts`, silent.url, stalling.url, good.url], {
-    stdout: 'pipe',
+  const cut = upstreamThat(line => {
+    line.write(head('content-length: 100\r\n') + ANSWER)
+    line.close()
   })
+  const good = upstreamThat(line => line.write(sized(ANSWER) + ANSWER))
+  const urls = [silent, stalling, cut, good].map(({ url }) => url)
+  const child = Bun.spawn([process.execPath, `${import.meta.dir}/called-off.ts`, ...urls], { stdout: 'pipe' })
   const ended = await Promise.race([child.exited, Bun.sleep(10_000)])
   child.kill('SIGKILL')
   expect(ended).toBe(0)
-  expect(await new Response(child.stdout).text()).toBe('silence, first byte, called off, dropped, answered\n')
-})
+  expect(await new Response(child.stdout).text()).toBe(
+    'silence, first byte, called off, dropped, upstream-error, answered\n',
+  )
+}, 15_000)

@@ -77,7 +77,7 @@ describe('a vendor key that is refused', () => {
       ...{ state: 'down', breaker: 'open', refused: true, errors: 1 },
       last_error: expect.stringContaining('refused the credential'),
     })
-    expect(Date.parse(refused.health.rests_until)).toBeGreaterThan(Date.now() + 60_000)
+    expect(Date.parse(refused.health.rests_until)).toBeGreaterThan(Date.now() + 5_000)
     const well = { breaker: 'closed', rests_until: null, refused: false }
     expect(good.health).toMatchObject({ state: 'healthy', ...well })
     expect(view.health).toMatchObject({ state: 'degraded', ...well })
@@ -94,7 +94,7 @@ describe('a vendor key that is refused', () => {
 
     const { duet: run } = commandsFor(duet)
     const row = readTable((await run('channels', 'list')).out).find(({ NAME }) => NAME === 'two-keys')
-    expect(row).toMatchObject({ STATE: 'degraded', 'TRIED AGAIN': '-', KEYS: '1 of 2' })
+    expect(row).toMatchObject({ STATE: 'degraded', 'TRIED AGAIN': '-', KEYS: '1 of 2, 1 refused' })
   })
 
   test('is the end of a channel that has no other: it is down, and says until when', async () => {
@@ -157,7 +157,7 @@ describe('a channel that keeps failing', () => {
       () => channelOf(duet, 'brief'),
       ({ health }) => health.breaker === 'half-open',
     )
-    expect(waiting.health).toMatchObject({ state: 'down', breaker: 'half-open', rests_until: null })
+    expect(waiting.health).toMatchObject({ state: 'degraded', breaker: 'half-open', rests_until: null })
     expect((await scrape()).state('duet_channel_state', { channel: 'brief' })).toBe('half-open')
 
     statuses.delete('of-brief')

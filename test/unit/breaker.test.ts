@@ -2,7 +2,6 @@ import { describe, expect, test } from 'bun:test'
 import type { Channel } from '../../src/core/catalog.ts'
 import { type BreakerChange, Breakers, type UpstreamFault } from '../../src/routing/breakers.ts'
 
-const MINUTE = 60_000
 const SETTINGS = { failures: 3, coolDownMs: 1_000, coolDownMsMax: 4_000 }
 
 const channel = (more: Partial<Channel> = {}): Channel => ({
@@ -25,7 +24,7 @@ const REFUSED: UpstreamFault = { ...BROKEN, scope: 'key', isAuth: true }
 function watch(subject = channel()) {
   let now = 0
   const told: BreakerChange[] = []
-  const breakers = new Breakers({ clock: () => now, tell: change => told.push(change) })
+  const breakers = new Breakers({ clock: () => now, now: () => now, tell: change => told.push(change) })
   const route = (keyId: string) => ({ channel: subject, key: { id: keyId, secret: keyId } })
   return {
     breakers,
@@ -113,13 +112,35 @@ describe('a channel that fails', () => {
     expect(watched.admits).toBe(true)
   })
 
-  test('counts a stream that breaks after its probe has answered as one failure among others', () => {
+  test('is asked by everyone as soon as it speaks again, and left alone for longer if it cannot finish', () => {
     const watched = watch()
     watched.fail(BROKEN, 3)
     watched.wait(1_000)
     const probe = watched.begin()
-    probe.answered()
+    probe.heard()
+    expect([watched.admits, watched.breakers.of('a').state]).toEqual([true, 'closed'])
     probe.failed(BROKEN)
+    expect([watched.admits, watched.restMs()]).toEqual([false, 2_000])
+  })
+
+  test('is left alone if it begins every answer and finishes none', () => {
+    const watched = watch()
+    for (let time = 0; time < 3; time++) {
+      const call = watched.begin()
+      call.heard()
+      call.failed(BROKEN)
+    }
+    expect(watched.admits).toBe(false)
+  })
+
+  test('may be tried by another one if the probe takes long', () => {
+    const watched = watch()
+    watched.fail(BROKEN, 3)
+    watched.wait(1_000)
+    watched.begin()
+    watched.wait(999)
+    expect(watched.admits).toBe(false)
+    watched.wait(1)
     expect(watched.admits).toBe(true)
   })
 
@@ -150,11 +171,11 @@ describe('a key', () => {
     const watched = watch()
     watched.fail(REFUSED)
     expect([watched.admits, watched.admitsKey('k'), watched.admitsKey('l')]).toEqual([true, false, true])
-    expect(watched.breakers.ofKey('a', 'k')).toEqual({ state: 'open', restsUntil: 5 * MINUTE, isRefused: true })
-    watched.wait(5 * MINUTE)
+    expect(watched.breakers.ofKey('a', 'k')).toEqual({ state: 'open', restsUntil: 10_000, isRefused: true })
+    watched.wait(10_000)
     watched.fail(REFUSED)
-    expect(watched.restMs()).toBe(10 * MINUTE)
-    watched.wait(10 * MINUTE)
+    expect(watched.restMs()).toBe(20_000)
+    watched.wait(20_000)
     watched.answer()
     expect(watched.breakers.ofKey('a', 'k')).toEqual({ state: 'closed', restsUntil: undefined, isRefused: false })
   })
@@ -195,7 +216,7 @@ describe('operators', () => {
     expect(watched.told.map(({ type, keyId, restMs }) => [type, keyId ?? '', restMs])).toEqual([
       ['left-alone', '', 1_000],
       ['back', '', 0],
-      ['refused', 'l', 5 * MINUTE],
+      ['refused', 'l', 10_000],
     ])
   })
 
@@ -224,6 +245,14 @@ describe('operators', () => {
       expect([watched.admits, watched.admitsKey('k')]).toEqual([isForgotten, isForgotten])
     })
   }
+
+  test('who replace an upstream are not told of what becomes of calls to the old one', () => {
+    const watched = watch()
+    const old = watched.begin()
+    watched.breakers.follow([channel()], [channel({ baseUrl: 'http://127.0.0.2' })])
+    old.failed({ ...BROKEN, restMs: 60_000 })
+    expect([watched.admits, watched.told.length]).toEqual([true, 0])
+  })
 
   test('who replace a key do not replace its channel', () => {
     const watched = watch()

@@ -50,10 +50,37 @@ describe('what traffic says about an upstream', () => {
     expect(health.of('a').downSince).toBe(2)
   })
 
+  test('is no reason to call it down any longer when it answers an operator, or is resumed', () => {
+    const resumed = {
+      name: 'a',
+      protocol: 'chat',
+      baseUrl: 'one',
+      isPaused: false,
+      keys: [{ id: 'k', isPaused: false }],
+    }
+    const seenTo: ((health: Health) => void)[] = [
+      health => health.forgive('a', 'k'),
+      health => health.follow([{ ...resumed, isPaused: true }], [resumed]),
+      health => health.follow([{ ...resumed, keys: [{ id: 'k', isPaused: true }] }], [resumed]),
+    ]
+    for (const see of seenTo) {
+      const health = watch(...times(6, FAILED))
+      see(health)
+      expect([health.of('a').state, health.ofKey('a', 'k').state]).toEqual(['degraded', 'degraded'])
+      expect(health.of('a').errors).toBe(6)
+    }
+  })
+
   test('is forgotten with the address, and for the sum of all keys with the keys', () => {
-    const before = { name: 'a', protocol: 'chat', baseUrl: 'one', keys: [{ id: 'k' }] }
+    const before = {
+      name: 'a',
+      protocol: 'chat',
+      baseUrl: 'one',
+      isPaused: false,
+      keys: [{ id: 'k', isPaused: false }],
+    }
     const keyed = watch(FAILED)
-    keyed.follow([before], [{ ...before, keys: [{ id: 'k' }, { id: 'new' }] }])
+    keyed.follow([before], [{ ...before, keys: [...before.keys, { id: 'new', isPaused: false }] }])
     expect([keyed.of('a').requests, keyed.ofKey('a', 'k').requests]).toEqual([0, 1])
     const moved = watch(FAILED)
     moved.follow([before], [{ ...before, baseUrl: 'two' }])

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import type { Channel } from '../../src/core/catalog.ts'
+import { Router } from '../../src/gateway/router.ts'
 import { type Choice, choose, NONE_EXCLUDED, soonestMs } from '../../src/routing/choose.ts'
 import { nearest } from '../../src/routing/nearest.ts'
 
@@ -28,7 +29,14 @@ const resting = (rests: Record<string, number> = {}): Choice['availability'] => 
 })
 
 function routeOf(channels: readonly Channel[], more: Partial<Choice> = {}): string | undefined {
-  const route = choose({ channels, availability: resting(), excluded: NONE_EXCLUDED, dice: 0, turn: 0, ...more })
+  const route = choose({
+    channels,
+    availability: resting(),
+    excluded: NONE_EXCLUDED,
+    dice: 0,
+    turnOf: () => 0,
+    ...more,
+  })
   return route && [route.channel.name, ...(route.key ? [route.key.id] : [])].join(' ')
 }
 
@@ -47,11 +55,12 @@ describe('the route of a call', () => {
     ['is nowhere where all have failed', [near], { excluded: excluding({ channels: ['near'] }) }, undefined],
     ['is nowhere where all are left alone', [near, far], { availability: resting({ near: 1, far: 1 }) }, undefined],
     ['uses the key that is not left alone', [channel('a:k,l')], { availability: resting({ 'a/k': 1 }) }, 'a l'],
-    ['uses the key that has not failed', [channel('a:k,l')], { excluded: excluding({ keys: ['k'] }) }, 'a l'],
+    ['uses the key that has not failed', [channel('a:k,l')], { excluded: excluding({ keys: ['a/k'] }) }, 'a l'],
+    ['may use a key that has failed elsewhere', [channel('a:k')], { excluded: excluding({ keys: ['b/k'] }) }, 'a k'],
     [
       'avoids a channel none of whose keys can be used',
       [channel('a:k,l'), far],
-      { availability: resting({ 'a/k': 1 }), excluded: excluding({ keys: ['l'] }) },
+      { availability: resting({ 'a/k': 1 }), excluded: excluding({ keys: ['a/l'] }) },
       'far',
     ],
     ['avoids a channel whose keys are all paused', [channel('a:k', { usableKeys: [] }), far], {}, 'far'],
@@ -78,16 +87,25 @@ describe('the route of a call', () => {
   })
 
   test('uses the keys of a channel in turn', () => {
-    const used = Array.from({ length: 5 }, (_, turn) => routeOf([channel('a:k,l,m')], { turn }))
+    const used = Array.from({ length: 5 }, (_, turn) => routeOf([channel('a:k,l,m')], { turnOf: () => turn }))
     expect(used).toEqual(['a k', 'a l', 'a m', 'a k', 'a l'])
   })
 
   test('depends on nothing but what it is given', () => {
     const channels = [channel('a:k,l', { weight: 2 }), channel('b'), far]
-    const choice = { dice: 0.4, turn: 7, availability: resting({ b: 1 }) }
+    const choice = { dice: 0.4, turnOf: () => 7, availability: resting({ b: 1 }) }
     const before = JSON.stringify(channels)
     expect(new Set(Array.from({ length: 20 }, () => routeOf(channels, choice))).size).toBe(1)
     expect(JSON.stringify(channels)).toBe(before)
+  })
+})
+
+describe('the keys of channels', () => {
+  test('take turns in each of them, whoever is asked in between', () => {
+    const router = new Router(resting(), () => 0)
+    const [a, b] = [channel('a:k,l'), channel('b:m,n')]
+    const keys = [a, b, a, b].map(asked => router.route([asked], NONE_EXCLUDED)?.key?.id)
+    expect(keys).toEqual(['k', 'm', 'l', 'n'])
   })
 })
 

@@ -54,11 +54,20 @@ describe('how long an upstream wants to be left alone', () => {
   })
 })
 
-test('what the caller of a limited upstream is told to wait is what the upstream said, whatever the gateway makes of it', () => {
+test('the caller of a limited upstream is told whole seconds of what the upstream said, at least one and at most a day', () => {
   const ROWS: [said: Record<string, string>, retryAfter: string][] = [
     [{ 'retry-after': '17' }, '17'],
     [{ 'retry-after': '86400' }, '86400'],
-    [{ 'retry-after': 'Sun, 15 Nov 2026 12:01:30 GMT' }, 'Sun, 15 Nov 2026 12:01:30 GMT'],
+    [{ 'retry-after': ' 17 ' }, '17'],
+    [{ 'retry-after': '1.2' }, '2'],
+    [{ 'retry-after': '999999999999' }, '86400'],
+    [{ 'retry-after-ms': '1500', 'retry-after': '17' }, '2'],
+    [{ 'retry-after': 'Sun, 15 Nov 2026 12:01:30 GMT' }, '90'],
+    [{ 'retry-after': 'Sun, 15 Nov 2027 12:00:00 GMT' }, '86400'],
+    [{ 'retry-after': 'Sun, 15 Nov 2026 11:00:00 GMT' }, '1'],
+    [{ 'retry-after': '0' }, '1'],
+    [{ 'retry-after': '-5' }, '1'],
+    [{ 'retry-after': '9'.repeat(400) }, '1'],
     [{ 'retry-after': 'later' }, '1'],
     [{}, '1'],
   ]

@@ -122,6 +122,7 @@ export type VendorView = z.infer<typeof VendorView>
 export const ChannelAttemptView = z.strictObject({
   client: protocol,
   upstream: protocol,
+  key: z.string().nullable().describe('The id of the key that was used; null for an upstream without keys.'),
   ok: z.boolean(),
   duration_ms: milliseconds,
   request: z

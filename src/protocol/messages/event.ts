@@ -13,7 +13,7 @@ export function parseEvent(frame: Frame): Event | undefined {
   if (frame.data.trim() === '[DONE]') return undefined
   const payload = parseAnswer(frame.data)
   const type = typeof payload.type === 'string' ? payload.type : frame.event
-  if (type === 'error') throw reportedError(payload.message)
+  if (type === 'error') throw reportedError(payload)
   // An event's name goes onto a line of its own, where a vendor must not be able to write more than a name.
   return /^[\w.-]+$/.test(type) ? { type, payload } : undefined
 }

@@ -1,3 +1,5 @@
+import { formatDollars, type Nanos } from './core/money.ts'
+import type { FailedAttempt } from './gateway/tries.ts'
 import type { BreakerChange } from './routing/breakers.ts'
 import type { Log } from './telemetry/log.ts'
 
@@ -12,4 +14,18 @@ export function logBreaker({ type, channel, keyId, restMs, problem }: BreakerCha
   const who = { channel, ...(keyId === undefined ? {} : { key: keyId }) }
   if (type === 'back') log.info(WORDS[type], who)
   else log.error(WORDS[type], { ...who, rest_ms: restMs, problem })
+}
+
+/** Callers do not notice; whoever looks after the upstreams should be able to. */
+export function logRetry({ requestId, channel, keyId, status }: FailedAttempt, log: Log): void {
+  const who = { channel, ...(keyId === undefined ? {} : { key: keyId }) }
+  log.info('an upstream failed, and another one is asked', { request_id: requestId, ...who, code: status })
+}
+
+export function logExcess(requestId: string, amount: Nanos, log: Log): void {
+  const excess = formatDollars(amount)
+  log.info('an upstream counted more than the ceiling of its caller, who does not pay it', {
+    request_id: requestId,
+    excess,
+  })
 }
