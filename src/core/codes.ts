@@ -4,6 +4,9 @@ import type { Nanos } from './money.ts'
 
 /** Redemption codes: money in an envelope, for whoever has the code, once. */
 
+/** More at once would not be looked at one by one, and a slip of the finger would cost a fortune. */
+export const CODES_MAX = 500
+
 export interface Code {
   readonly id: string
   /** Enough of the code to recognise it, never enough to guess the rest. */

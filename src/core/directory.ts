@@ -2,6 +2,10 @@ import type { Nanos } from './money.ts'
 
 /** Who has money and who may spend it: accounts and keys, as the rest of the house sees them. */
 
+/** More than a gateway takes at once, or in a minute: a limit of a key beyond it limits nothing. */
+export const CONCURRENT_MAX = 10_000
+export const PER_MINUTE_MAX = 1_000_000
+
 export interface Account {
   readonly id: string
   readonly name: string

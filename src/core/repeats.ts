@@ -17,7 +17,7 @@ export interface StoredAnswer extends AnswerName {
   readonly requestId: string
   readonly headers: Readonly<Record<string, string>>
   readonly isStream: boolean
-  /** As `sealBody` made it; undefined for one that was too large to be kept. */
+  /** As `sealBody` made it; undefined for one that could not be kept. */
   readonly sealed: Uint8Array | undefined
   readonly expiresAt: number
 }
@@ -26,23 +26,44 @@ export interface StoredAnswer extends AnswerName {
 export interface Answers {
   /** Undefined where there is none, or its time is over. */
   find(name: AnswerName, now: number): Promise<StoredAnswer | undefined>
-  /** Forgets what has expired; returns how many bytes are left. */
-  purge(now: number): Promise<number>
+  /** Forgets what has expired; returns how many bytes are left, by key. */
+  purge(now: number): Promise<ReadonlyMap<string, number>>
 }
 
 /** Signed and not only hashed: a name may be short, and who has the database must not be able to try out names or prompts. */
 export const nameHash = (name: string, sealer: Sealer): string => sealer.sign(`idempotency-key ${name}`)
 
-export const fingerprint = (protocol: string, text: string, sealer: Sealer): string =>
-  sealer.sign(`request ${protocol} ${text}`)
+interface Request {
+  readonly protocol: string
+  /** Those that have a say in the answer. */
+  readonly headers: Readonly<Record<string, string>>
+  readonly text: string
+}
+
+export const fingerprint = ({ protocol, headers, text }: Request, sealer: Sealer): string =>
+  sealer.sign(`request ${JSON.stringify([protocol, headers])} ${text}`)
 
 const compress = promisify<Uint8Array, Buffer>(zstdCompress)
 const decompress = promisify<Uint8Array, { maxOutputLength: number }, Buffer>(zstdDecompress)
 
-/** The frames of a stream are nearly the same over and over: a tenth of them is left. */
-export const sealBody = async (body: Uint8Array, sealer: Sealer): Promise<Uint8Array> =>
-  sealer.sealBytes(await compress(body))
+const LENGTH_BYTES = 4
 
-/** Throws for what was sealed with another secret, or is larger than anything that is sealed. */
-export const openBody = (sealed: Uint8Array, sealer: Sealer, bytesMax: number): Promise<Uint8Array> =>
-  decompress(sealer.openBytes(sealed), { maxOutputLength: bytesMax })
+/** The frames of a stream are nearly the same over and over: a tenth of them is left. */
+export async function sealBody(body: Uint8Array, sealer: Sealer): Promise<Uint8Array> {
+  const length = Buffer.alloc(LENGTH_BYTES)
+  length.writeUInt32BE(body.byteLength)
+  return sealer.sealBytes(Buffer.concat([length, await compress(body)]))
+}
+
+export interface OpenedBody {
+  /** Whoever has no room for so many need not unpack them. */
+  readonly bytes: number
+  unpack(): Promise<Uint8Array>
+}
+
+/** Throws for what was sealed with another secret. */
+export function openBody(sealed: Uint8Array, sealer: Sealer): OpenedBody {
+  const opened = Buffer.from(sealer.openBytes(sealed))
+  const bytes = opened.readUInt32BE()
+  return { bytes, unpack: () => decompress(opened.subarray(LENGTH_BYTES), { maxOutputLength: bytes }) }
+}

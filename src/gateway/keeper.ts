@@ -1,5 +1,6 @@
 import { type Captures, type Exchange, sealExchange } from '../core/captures.ts'
 import { asGatewayError } from '../core/failure.ts'
+import { once } from '../core/once.ts'
 import type { Sealer } from '../core/seal.ts'
 import { endOfTurn } from '../core/turns.ts'
 import { Copy } from './copy.ts'
@@ -97,12 +98,4 @@ function copied(stream: ReadableStream<Uint8Array>, copy: Copy, end: () => void)
     },
     { highWaterMark: 0 },
   )
-}
-
-function once(work: () => void): () => void {
-  let isDone = false
-  return () => {
-    if (!isDone) work()
-    isDone = true
-  }
 }

@@ -1,7 +1,7 @@
 import type { Caller } from '../core/directory.ts'
 import { type Failure, GatewayError } from '../core/failure.ts'
+import { once } from '../core/once.ts'
 import { LastMinute } from './last-minute.ts'
-import type { Reply } from './serve.ts'
 
 interface Use {
   underWay: number
@@ -43,7 +43,7 @@ export class KeyLimits {
     // Both are counted for either limit, so that one that is added holds from the next request on.
     use.underWay++
     use.lastMinute.add(now)
-    return leaveOnce(use)
+    return once(() => use.underWay--)
   }
 
   /** Keys that are remembered. */
@@ -64,34 +64,3 @@ type Limit = Extract<Failure, { kind: 'rate-limited' }>['limit']
 
 const limited = (limit: Limit, retryAfterSeconds: number): GatewayError =>
   new GatewayError({ kind: 'rate-limited', limit, retryAfterSeconds })
-
-function leaveOnce(use: Use): () => void {
-  let hasLeft = false
-  return () => {
-    if (!hasLeft) use.underWay--
-    hasLeft = true
-  }
-}
-
-/**
- * Leaves when every answer that was handed over is complete, or will never be; that of a stream, when the stream has
- * ended. There may be two of one request: what its caller gets, and the call behind it, which outlives a caller who leaves
- * and may ask again.
- */
-export function leaveAfterAll(leave: () => void): (answer: Promise<Reply>) => Promise<Reply> {
-  let open = 0
-  const close = () => {
-    open--
-    if (open === 0) leave()
-  }
-  return async answer => {
-    open++
-    const reply = await answer.catch(error => {
-      close()
-      throw error
-    })
-    if (reply.ended) reply.ended.then(close)
-    else close()
-    return reply
-  }
-}

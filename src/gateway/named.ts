@@ -2,16 +2,22 @@ import { type Failure, GatewayError } from '../core/failure.ts'
 import { type AnswerName, openBody, type StoredAnswer } from '../core/repeats.ts'
 import type { Sealer } from '../core/seal.ts'
 import { waitsMs, within } from './patience.ts'
-import { Recording, type RecordingLimits } from './recording.ts'
+import { type Reader, Recording, type RecordingLimits } from './recording.ts'
 import type { Inquiry } from './refusals.ts'
 import type { Call, Reply } from './serve.ts'
 
 /** The call that a name stands for: under way, or over. */
 export interface Named {
   readonly fingerprint: string
-  /** Its answer cannot be given again. */
-  readonly isTooLarge: boolean
-  give(call: Call): Promise<Reply>
+  /** Its answer can be given again. */
+  readonly isKept: boolean
+  /** Resolves when there is no use for it any more: what is stored is all that is left of it. Never rejects. */
+  readonly over: Promise<unknown>
+  /** Whoever found it joins it at once, and leaves it if nothing comes of that. */
+  join(signal: AbortSignal): Reader
+  /** To be awaited before anything is given. */
+  open(): Promise<void>
+  give(call: Call, reader: Reader): Promise<Reply>
 }
 
 /** Who asks for what, and under which name. */
@@ -67,12 +73,9 @@ export class Running implements Named, Repeatable {
     this.recording = new Recording(deps.limits)
     this.requestId = inquiry.call.requestId
     const call = { ...inquiry.call, signal: this.recording.abandoned }
-    this.reply = work({ ...inquiry, call, repeatable: this })
+    this.reply = work({ ...inquiry, call, repeatable: this }).then(reply => this.record(reply))
     this.over = this.reply.then(
-      ({ body, ended }) => {
-        if (typeof body !== 'string') this.recording.fill(body)
-        return ended
-      },
+      ({ ended }) => ended,
       () => {},
     )
   }
@@ -81,22 +84,31 @@ export class Running implements Named, Repeatable {
     return this.asked.fingerprint
   }
 
-  get isTooLarge(): boolean {
-    return !this.recording.isKept
+  get isKept(): boolean {
+    return this.recording.isKept
   }
 
-  async give(call: Call): Promise<Reply> {
-    const reader = this.recording.join(call.signal)
-    try {
-      const reply = await within(this.reply, waitsMs(call, this.deps.clock()))
-      const body = typeof reply.body === 'string' ? reply.body : reader.stream()
-      if (typeof body === 'string') reader.leave()
-      const isFirst = call.requestId === this.requestId
-      return isFirst ? { ...reply, body } : replay({ ...reply, body }, this.requestId)
-    } catch (error) {
-      reader.leave()
-      throw error
+  join(signal: AbortSignal): Reader {
+    return this.recording.join(signal)
+  }
+
+  async open(): Promise<void> {}
+
+  async give(call: Call, reader: Reader): Promise<Reply> {
+    const reply = await within(Promise.race([this.reply, gone(reader)]), waitsMs(call, this.deps.clock()))
+    const given = { ...reply, body: reader.stream(), ended: endOf(reader, reply.ended) }
+    return call.requestId === this.requestId ? given : replay(given, this.requestId)
+  }
+
+  /** Whole answers as well: each of those who wait for it would have a copy of its own, for as long as it does not read. */
+  private record(reply: Reply): Reply {
+    if (typeof reply.body !== 'string') {
+      this.recording.fill(reply.body)
+      return reply
     }
+    this.recording.add(utf8.encode(reply.body))
+    this.recording.end()
+    return { ...reply, bodyBytes: this.recording.bytes }
   }
 
   async answered({ text, headers, isStream }: Ended): Promise<StoredAnswer> {
@@ -106,7 +118,7 @@ export class Running implements Named, Repeatable {
 
   /** The last reader of an answer that is not kept has left: it was paid for, and must not be paid for again unasked. */
   failed({ kind }: Failure): StoredAnswer | undefined {
-    const isAbandoned = kind === 'client-gone' && this.isTooLarge
+    const isAbandoned = kind === 'client-gone' && !this.isKept
     return isAbandoned ? this.stored({ headers: {}, isStream: true, sealed: undefined }) : undefined
   }
 
@@ -120,42 +132,70 @@ interface StoredDeps {
   readonly sealer: Sealer
 }
 
-/** A call that is over. */
+/** A call that is over. It is opened once for all who read it at the same time. */
 export class Stored implements Named {
-  private readonly answer: StoredAnswer
-  private readonly deps: StoredDeps
+  private readonly answer: Omit<StoredAnswer, 'sealed'>
+  private readonly sealer: Sealer
+  private readonly recording: Recording
+  private sealed: Uint8Array | undefined
+  private opened: Promise<void> | undefined
+  readonly isKept: boolean
 
-  constructor(answer: StoredAnswer, deps: StoredDeps) {
+  constructor({ sealed, ...answer }: StoredAnswer, { limits, sealer }: StoredDeps) {
     this.answer = answer
-    this.deps = deps
+    this.sealer = sealer
+    this.recording = new Recording(limits)
+    this.sealed = sealed
+    this.isKept = sealed !== undefined
   }
 
   get fingerprint(): string {
     return this.answer.fingerprint
   }
 
-  get isTooLarge(): boolean {
-    return this.answer.sealed === undefined
+  get over(): Promise<void> {
+    return this.recording.unread
   }
 
-  async give({ signal }: Call): Promise<Reply> {
-    const { headers, isStream, sealed = new Uint8Array(), requestId } = this.answer
-    const { limits, sealer } = this.deps
-    const bytes = await openBody(sealed, sealer, limits.bytesMax)
-    const body = isStream ? this.played(bytes, signal) : new TextDecoder().decode(bytes)
-    return replay({ headers, body }, requestId)
+  join(signal: AbortSignal): Reader {
+    return this.recording.join(signal)
   }
 
-  private played(bytes: Uint8Array, signal: AbortSignal): ReadableStream<Uint8Array> {
-    const recording = new Recording(this.deps.limits)
-    const reader = recording.join(signal)
-    recording.add(bytes)
-    recording.end()
-    if (recording.isKept) return reader.stream()
-    reader.leave()
-    throw new GatewayError({ kind: 'overloaded' })
+  open(): Promise<void> {
+    this.opened ??= this.play()
+    return this.opened
+  }
+
+  async give(_: Call, reader: Reader): Promise<Reply> {
+    const { headers, isStream, requestId } = this.answer
+    const bodyBytes = isStream ? undefined : this.recording.bytes
+    return replay({ headers, body: reader.stream(), bodyBytes, ended: endOf(reader) }, requestId)
+  }
+
+  private async play(): Promise<void> {
+    const { bytes, unpack } = openBody(this.sealed ?? new Uint8Array(), this.sealer)
+    this.sealed = undefined
+    this.recording.reserve(bytes)
+    try {
+      if (!this.recording.isKept) throw new GatewayError({ kind: 'repeats-overloaded' })
+      this.recording.add(await unpack())
+    } finally {
+      this.recording.end()
+    }
   }
 }
+
+const clientGone = (): GatewayError => new GatewayError({ kind: 'client-gone' })
+
+/** Rejects when a reader has left. */
+async function gone(reader: Reader): Promise<never> {
+  await reader.over
+  throw clientGone()
+}
+
+/** An answer has ended for one of its readers when that has all of it, or has left: the call may be over long before, or after. */
+const endOf = async (reader: Reader, ended?: Reply['ended']): Promise<GatewayError | undefined> =>
+  (await reader.over) === 'left' ? clientGone() : ended
 
 /** Of these, the first bill and the balance of that moment are not this caller's: a repeat costs nothing. */
 const MONEY_HEADERS: ReadonlySet<string> = new Set(['x-duet-balance', 'x-duet-key-remaining'])

@@ -1,30 +1,13 @@
+import type { Room } from './room.ts'
 import { Tape } from './tape.ts'
-
-/** Bytes that several recordings share. */
-export class Room {
-  private left: number
-
-  constructor(bytesMax: number) {
-    this.left = bytesMax
-  }
-
-  /** False, and nothing is taken, if there is not so much left. */
-  take(bytes: number): boolean {
-    if (bytes > this.left) return false
-    this.left -= bytes
-    return true
-  }
-
-  giveBack(bytes: number): void {
-    this.left += bytes
-  }
-}
 
 export interface RecordingLimits {
   /** Of one recording. */
   readonly bytesMax: number
   /** Of all of them. */
   readonly room: Room
+  /** Whose part of the room it takes. */
+  readonly owner: string
 }
 
 /**
@@ -42,6 +25,7 @@ export class Recording {
   private isOver = false
   private broken: { readonly error: unknown } | undefined
   private change = Promise.withResolvers<void>()
+  private readonly allLeft = Promise.withResolvers<void>()
   /** All of it is here, from its beginning. */
   isKept = true
 
@@ -52,6 +36,11 @@ export class Recording {
   /** Aborted when nobody is left to read an answer that is not kept. */
   get abandoned(): AbortSignal {
     return this.abandon.signal
+  }
+
+  /** Resolves when the last of its readers has left. */
+  get unread(): Promise<void> {
+    return this.allLeft.promise
   }
 
   /** Records a stream to its end. */
@@ -69,13 +58,23 @@ export class Recording {
   }
 
   add(piece: Uint8Array): void {
-    const { bytesMax, room } = this.limits
-    const bytes = piece.byteLength
-    if (this.isKept && this.tape.end + bytes <= bytesMax && room.take(bytes)) this.taken += bytes
-    else this.isKept = false
+    this.reserve(this.tape.end + piece.byteLength)
     this.tape.write(piece)
     this.tidy()
     this.tell()
+  }
+
+  /** Takes room for so many bytes in all; where there is none, nothing of it is kept for those who come later. */
+  reserve(bytes: number): void {
+    const { bytesMax, room, owner } = this.limits
+    const more = Math.max(0, bytes - this.taken)
+    this.isKept = this.isKept && bytes <= bytesMax && (more === 0 || room.take(owner, more))
+    if (this.isKept) this.taken += more
+  }
+
+  /** How much there is so far. */
+  get bytes(): number {
+    return this.tape.end
   }
 
   end(): void {
@@ -107,6 +106,11 @@ export class Recording {
     return piece
   }
 
+  /** Nothing will come after this place. */
+  endsAt(place: number): boolean {
+    return this.isOver && !this.broken && place === this.tape.end
+  }
+
   /** A reader has taken something, or has left. */
   moved(): void {
     this.tidy()
@@ -114,7 +118,9 @@ export class Recording {
   }
 
   left(reader: Reader): void {
-    if (this.readers.delete(reader)) this.moved()
+    if (!this.readers.delete(reader)) return
+    this.moved()
+    if (this.readers.size === 0) this.allLeft.resolve()
   }
 
   private get slowest(): number {
@@ -130,7 +136,7 @@ export class Recording {
     if (!this.isKept && isUnread && !this.isOver) this.abandon.abort()
     const isDone = this.isKept ? this.isOver && isUnread : this.slowest === this.tape.end
     if (!isDone) return
-    this.limits.room.giveBack(this.taken)
+    this.limits.room.giveBack(this.limits.owner, this.taken)
     this.taken = 0
   }
 
@@ -145,6 +151,7 @@ export class Recording {
 export class Reader {
   private readonly recording: Recording
   private readonly signal: AbortSignal
+  private readonly ending = Promise.withResolvers<'read' | 'left'>()
   /** How much it has taken. */
   place = 0
 
@@ -164,23 +171,33 @@ export class Reader {
     )
   }
 
-  readonly leave = (): void => {
+  /** Resolves when it has got all that it will get. */
+  get over(): Promise<'read' | 'left'> {
+    return this.ending.promise
+  }
+
+  readonly leave = (): void => this.end('left')
+
+  private end(how: 'read' | 'left'): void {
+    this.ending.resolve(how)
     this.signal.removeEventListener('abort', this.leave)
     this.recording.left(this)
   }
 
   private async pull(controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> {
     const piece = await this.recording.next(this).catch(error => {
-      this.leave()
+      this.end('read')
       throw error
     })
+    // With its last piece: who knows the length of an answer may close the connection as soon as that is there.
+    const isLast = !piece || this.recording.endsAt(this.place + piece.byteLength)
     try {
       if (piece) this.pass(piece, controller)
-      else controller.close()
+      if (isLast) controller.close()
     } catch {
       // The client left while this was awaited; `cancel` has seen to the rest.
     }
-    if (!piece) this.leave()
+    if (isLast) this.end('read')
   }
 
   private pass(piece: Uint8Array, controller: ReadableStreamDefaultController<Uint8Array>): void {

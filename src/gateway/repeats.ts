@@ -2,8 +2,9 @@ import { GatewayError } from '../core/failure.ts'
 import { type Answers, fingerprint, nameHash, sealBody } from '../core/repeats.ts'
 import type { Sealer } from '../core/seal.ts'
 import { type Asked, type Named, Running, Stored, type Work } from './named.ts'
-import { type RecordingLimits, Room } from './recording.ts'
+import type { Reader, RecordingLimits } from './recording.ts'
 import type { Inquiry, Refusals } from './refusals.ts'
+import { Room } from './room.ts'
 import type { Call, Reply } from './serve.ts'
 
 interface RepeatsDeps {
@@ -11,16 +12,29 @@ interface RepeatsDeps {
   readonly sealer: Sealer
   readonly refusals: Pick<Refusals, 'note'>
   readonly clock: () => number
+  readonly limits?: RepeatLimits
 }
+
+/** In bytes. Keys share the last three; none of them can take all of one. */
+interface RepeatLimits {
+  /** Of one answer as it is sent. */
+  readonly answer: number
+  /** In memory, of all calls that are being answered. */
+  readonly recorded: number
+  /** In memory, of all stored answers that are being read. */
+  readonly replayed: number
+  /** In the store, of all answers, as they are sealed. */
+  readonly stored: number
+}
+
+const MIB = 1024 * 1024
+/** 32,000 tokens in a frame each are less than the largest answer. */
+const LIMITS: RepeatLimits = { answer: 8 * MIB, recorded: 128 * MIB, replayed: 64 * MIB, stored: 1024 * MIB }
 
 const HEADER = 'idempotency-key'
 const NAME = /^[\x20-\x7e]{1,255}$/
-/** Of one answer as it is sent: 32,000 tokens in a frame each are less. */
-const ANSWER_BYTES_MAX = 8 * 1024 * 1024
-/** In memory, of all answers that are being read. */
-const RECORDED_BYTES_MAX = 128 * 1024 * 1024
-/** In the store, of all answers, as they are sealed. */
-const STORED_BYTES_MAX = 1024 * 1024 * 1024
+/** With those that go to the upstream as they are, all that changes an answer; retries of a client differ in others. */
+const TELLING_HEADERS = ['x-duet-max-cost', 'x-duet-strict']
 
 /**
  * A call that carries a name (`idempotency-key`) is made once: its repeats attach to it while it runs, and get the stored
@@ -29,12 +43,18 @@ const STORED_BYTES_MAX = 1024 * 1024 * 1024
  */
 export class Repeats {
   private readonly deps: RepeatsDeps
-  private readonly limits: RecordingLimits = { bytesMax: ANSWER_BYTES_MAX, room: new Room(RECORDED_BYTES_MAX) }
+  private readonly bytesMax: number
+  private readonly recorded: Room
+  private readonly replayed: Room
+  private readonly stored: Room
   private readonly names = new Map<string, Promise<Named>>()
-  private storedBytes = 0
 
-  constructor(deps: RepeatsDeps) {
+  constructor({ limits = LIMITS, ...deps }: RepeatsDeps) {
     this.deps = deps
+    this.bytesMax = limits.answer
+    this.recorded = new Room(limits.recorded)
+    this.replayed = new Room(limits.replayed)
+    this.stored = new Room(limits.stored)
   }
 
   async answer(inquiry: Inquiry, work: Work): Promise<Reply> {
@@ -44,32 +64,40 @@ export class Repeats {
     const text = await read.call.text().catch(() => undefined)
     // What is wrong with a body is said as it is to everyone.
     if (text === undefined) return work(read)
-    let named: Named
-    try {
-      const asked = this.identify({ name, text }, read)
-      named = await this.find(asked, read, work)
-      refuseUnlessSame(named, asked)
-    } catch (error) {
+    const { named, reader } = await this.join({ name, text }, read, work).catch(error => {
       this.deps.refusals.note(inquiry, error)
       throw error
-    }
-    // At once: in a moment it may have become too large.
-    return named.give(read.call)
+    })
+    return named.give(read.call, reader).catch(leaving(reader))
   }
 
   /** To be called now and then. */
   async forgetExpired(): Promise<void> {
-    this.storedBytes = await this.deps.answers.purge(this.deps.clock())
+    this.stored.recount(await this.deps.answers.purge(this.deps.clock()))
   }
 
-  private identify({ name, text }: { name: string; text: string }, { caller, protocol }: Inquiry): Asked {
+  private async join(question: Question, inquiry: Inquiry, work: Work): Promise<Joined> {
+    const asked = this.identify(question, inquiry)
+    const named = await this.find(asked, inquiry, work)
+    const reader = named.join(inquiry.call.signal)
+    try {
+      refuseUnlessSame(named, asked)
+      await named.open()
+      return { named, reader }
+    } catch (error) {
+      return leaving(reader)(error)
+    }
+  }
+
+  private identify({ name, text }: Question, { call, caller, protocol }: Inquiry): Asked {
     const { sealer } = this.deps
     if (!NAME.test(name)) {
       const problem = 'must have 1 to 255 printable ASCII characters'
       throw new GatewayError({ kind: 'header-invalid', name: HEADER, problem })
     }
-    const { keyId } = caller
-    return { keyId, nameHash: nameHash(name, sealer), fingerprint: fingerprint(protocol.name, text, sealer) }
+    const headers = { ...protocol.forwardedHeaders(call.headers), ...tellingHeaders(call.headers) }
+    const request = { protocol: protocol.name, headers, text }
+    return { keyId: caller.keyId, nameHash: nameHash(name, sealer), fingerprint: fingerprint(request, sealer) }
   }
 
   /** The first to ask under a name finds out what it stands for; everyone else waits for that. */
@@ -80,27 +108,50 @@ export class Repeats {
     const forget = () => this.names.delete(id)
     const found = this.storedOr(asked, () => this.begin(asked, inquiry, work))
     this.names.set(id, found)
-    found.then(named => (named instanceof Running ? named.over : undefined)).then(forget, forget)
+    found.then(named => named.over).then(forget, forget)
     return found
   }
 
   private async storedOr(asked: Asked, begin: () => Named): Promise<Named> {
     const answer = await this.deps.answers.find(asked, this.deps.clock())
-    return answer ? new Stored(answer, { limits: this.limits, sealer: this.deps.sealer }) : begin()
+    const limits = this.limitsOf(asked, this.replayed)
+    return answer ? new Stored(answer, { limits, sealer: this.deps.sealer }) : begin()
   }
 
   private begin(asked: Asked, inquiry: Inquiry, work: Work): Running {
-    const { limits } = this
-    return new Running(asked, inquiry, work, { limits, clock: this.deps.clock, seal: body => this.seal(body) })
+    const limits = this.limitsOf(asked, this.recorded)
+    return new Running(asked, inquiry, work, { limits, clock: this.deps.clock, seal: body => this.seal(body, asked) })
   }
 
-  private async seal(body: Uint8Array): Promise<Uint8Array | undefined> {
-    if (this.storedBytes > STORED_BYTES_MAX) return undefined
+  private limitsOf({ keyId }: Asked, room: Room): RecordingLimits {
+    return { bytesMax: this.bytesMax, room, owner: keyId }
+  }
+
+  private async seal(body: Uint8Array, { keyId }: Asked): Promise<Uint8Array | undefined> {
     const sealed = await sealBody(body, this.deps.sealer)
-    this.storedBytes += sealed.byteLength
-    return sealed
+    return this.stored.take(keyId, sealed.byteLength) ? sealed : undefined
   }
 }
+
+interface Question {
+  readonly name: string
+  readonly text: string
+}
+
+interface Joined {
+  readonly named: Named
+  readonly reader: Reader
+}
+
+const leaving =
+  (reader: Reader) =>
+  (error: unknown): never => {
+    reader.leave()
+    throw error
+  }
+
+const tellingHeaders = (headers: Headers): Record<string, string> =>
+  Object.fromEntries(TELLING_HEADERS.flatMap(name => (headers.has(name) ? [[name, headers.get(name) ?? '']] : [])))
 
 /** The body is read to know the request, and again to answer it. */
 function readOnce(call: Call): Call {
@@ -109,8 +160,6 @@ function readOnce(call: Call): Call {
 }
 
 function refuseUnlessSame(named: Named, asked: Asked): void {
-  if (named.fingerprint !== asked.fingerprint) throw conflict(`This ${HEADER} was used for another request`)
-  if (named.isTooLarge) throw conflict('The answer to this request was too large to be kept for a repeat')
+  if (named.fingerprint !== asked.fingerprint) throw new GatewayError({ kind: 'idempotency-conflict' })
+  if (!named.isKept) throw new GatewayError({ kind: 'answer-not-kept' })
 }
-
-const conflict = (problem: string): GatewayError => new GatewayError({ kind: 'idempotency-conflict', problem })

@@ -1,5 +1,6 @@
 import { GatewayError } from '../core/failure.ts'
 import type { Reply } from '../gateway/serve.ts'
+import type { Stay } from '../gateway/stay.ts'
 
 /**
  * Counts the turns that are under way. One too many costs everyone time, so it is turned away before anything of it is
@@ -7,28 +8,19 @@ import type { Reply } from '../gateway/serve.ts'
  */
 export class Door {
   private readonly most: number
-  /** From the moment they come in until their answer has ended. */
+  /** From the moment they come in until all of them is over. */
   inside = 0
 
   constructor(most: number) {
     this.most = most
   }
 
-  async pass(serve: () => Promise<Reply>): Promise<Reply> {
+  async pass(stay: Stay, serve: () => Promise<Reply>): Promise<Reply> {
     if (this.inside >= this.most) throw new GatewayError({ kind: 'overloaded' })
     this.inside++
-    try {
-      const reply = await serve()
-      if (reply.ended) reply.ended.then(this.leave)
-      else this.leave()
-      return reply
-    } catch (error) {
-      this.leave()
-      throw error
-    }
-  }
-
-  private readonly leave = (): void => {
-    this.inside--
+    stay.whenOver(() => {
+      this.inside--
+    })
+    return stay.through(serve())
   }
 }

@@ -16,11 +16,13 @@ export const STREAM_TYPE = {
   'x-accel-buffering': 'no',
 }
 
+const inPieces = (bytes: number) => ({ ...JSON_TYPE, 'content-length': String(bytes) })
+
 /** Each official client reads one of the two. */
 const idHeaders = (requestId: string) => ({ 'x-request-id': requestId, 'request-id': requestId })
 
-export function answer({ headers, body }: Reply, requestId: string): Response {
-  const type = typeof body === 'string' ? JSON_TYPE : STREAM_TYPE
+export function answer({ headers, body, bodyBytes }: Reply, requestId: string): Response {
+  const type = typeof body === 'string' ? JSON_TYPE : bodyBytes === undefined ? STREAM_TYPE : inPieces(bodyBytes)
   return new Response(body, { headers: { ...type, ...idHeaders(requestId), ...headers } })
 }
 

@@ -3,6 +3,7 @@ import { newRequestId } from '../core/ids.ts'
 import { authenticate } from '../gateway/authenticate.ts'
 import { listModels, showModel } from '../gateway/models.ts'
 import { type Call, type Gateway, type Reply, refusePath, serve } from '../gateway/serve.ts'
+import { Stay } from '../gateway/stay.ts'
 import type { Protocol } from '../protocol/protocol.ts'
 import { PROTOCOLS } from '../protocol/protocols.ts'
 import type { Log } from '../telemetry/log.ts'
@@ -39,7 +40,8 @@ interface Visit {
 
 type Handler = (visit: Visit, deps: RouteDeps) => Promise<Reply>
 
-const turn: Handler = ({ call, protocol }, { gateway, door }) => door.pass(() => serve(call, protocol, gateway))
+const turn: Handler = ({ call, protocol }, { gateway, door }) =>
+  door.pass(call.stay, () => serve(call, protocol, gateway))
 
 const models: Handler = async ({ call }, { gateway }) => {
   const caller = await authenticate(call.secret, gateway)
@@ -87,6 +89,7 @@ export async function visit(request: Request, path: string, deps: RouteDeps): Pr
     secret: credentialOf(request.headers, protocol.name),
     headers: request.headers,
     signal: request.signal,
+    stay: new Stay(),
     text: () => readBody(request, deps.limits.body),
   }
   const visit: Visit = { request, call, path, route, protocol }

@@ -6,7 +6,7 @@ import { LAST_WORD } from './raw-upstream.ts'
  * Makes calls that end in every way, with limits of an hour for all that is not tested, and then has nothing to do: a
  * timer, a socket or a reader that was left behind would keep this process alive.
  */
-const [silent = '', stalling = '', good = ''] = process.argv.slice(2)
+const [silent = '', stalling = '', cut = '', good = ''] = process.argv.slice(2)
 const HOUR = 3_600_000
 const PATIENT = { connectMs: HOUR, firstByteMs: HOUR, idleMs: HOUR, totalMs: HOUR }
 
@@ -33,5 +33,13 @@ const dropped = await call(stalling)
 await dropped.next()
 dropped.cancel()
 
+// One that is called off by somebody who knows nothing of the reply.
+const left = new AbortController()
+await (await call(stalling, {}, left)).next()
+left.abort()
+
+// One that breaks, and is not called off by anybody.
+const broken = await failureOf(call(cut).then(reply => reply.text()))
+
 const whole = await (await call(good)).text()
-console.log([stalled, unheard, gone, 'dropped', whole === '{"a":1}' ? 'answered' : whole].join(', '))
+console.log([stalled, unheard, gone, 'dropped', broken?.kind, whole === '{"a":1}' ? 'answered' : whole].join(', '))

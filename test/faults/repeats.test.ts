@@ -53,7 +53,7 @@ const PAID = { status: 'ok', ending: 'stop', source: 'upstream', tokens: REPORTE
 
 const CONFLICT = { status: 409, code: 'idempotency_conflict', type: 'invalid_request_error' } as const
 const USED = 'This idempotency-key was used for another request'
-const TOO_LARGE = 'The answer to this request was too large to be kept for a repeat'
+const NOT_KEPT = { ...CONFLICT, code: 'idempotency_not_kept' } as const
 
 const [SOME_WHOLE] = WHOLE as [Way, ...Way[]]
 const [SOME_STREAM] = STREAMED as [Way, ...Way[]]
@@ -159,7 +159,7 @@ test('a caller who will wait no longer is told so, and finds the call again', as
   const impatient = scene.ask(duet, caller, { headers: { 'x-stainless-timeout': '0.2' } })
   expectError(await impatient.readAll(), { status: 504, code: 'upstream_timeout' })
   const back = scene.ask(duet, caller)
-  await underWay(1)
+  await underWay(2)
   scene.goOn()
   const { status, headers } = await back.readAll()
   expect([status, headers.has('x-duet-replay-of'), scene.visits.length]).toEqual([200, true, 1])
@@ -274,6 +274,43 @@ describe('the same name for something else is refused', () => {
   })
 })
 
+describe('the same name with another header that changes the answer is refused, while the call runs and when it is over', () => {
+  const MESSAGES_WAY: Way = { client: 'messages', upstream: 'messages', stream: true }
+  const CASES: readonly [way: Way, header: string, values: readonly [string | undefined, string | undefined]][] = [
+    [SOME_WHOLE, 'x-duet-max-cost', ['1', '2']],
+    [SOME_STREAM, 'x-duet-max-cost', ['1', undefined]],
+    [SOME_STREAM, 'x-duet-strict', [undefined, 'true']],
+    [MESSAGES_WAY, 'anthropic-beta', ['one-thing', 'one-thing,another']],
+  ]
+  for (const [way, header, [before, after]] of CASES) {
+    test(`${header}: ${before ?? 'none'}, then ${after ?? 'none'}`, async () => {
+      const caller = await newCaller(duet)
+      const scene = new NamedScene(way, answersLate)
+      const having = (value: string | undefined) => (value === undefined ? {} : { headers: { [header]: value } })
+      const first = scene.ask(duet, caller, having(before))
+      await visited(scene)
+      const wanted = { ...CONFLICT, message: USED, protocol: way.client }
+      expectError(await scene.ask(duet, caller, having(after)).readAll(), wanted)
+      scene.goOn()
+      await first.readAll()
+      expectError(await scene.ask(duet, caller, having(after)).readAll(), wanted)
+      expectReplay(await scene.ask(duet, caller, having(before)).readAll(), await first.readAll())
+    })
+  }
+
+  test('headers in which the tries of one client differ are not among them', async () => {
+    const caller = await newCaller(duet)
+    const scene = new NamedScene(SOME_WHOLE)
+    const trial = (count: number) => ({
+      'x-stainless-retry-count': `${count}`,
+      'x-stainless-timeout': `${60 - count}`,
+      'user-agent': `client/${count}`,
+    })
+    const first = await scene.ask(duet, caller, { headers: trial(0) }).readAll()
+    expectReplay(await scene.ask(duet, caller, { headers: trial(1) }).readAll(), first)
+  })
+})
+
 test('keys that use the same name know nothing of each other', async () => {
   const [one, two] = [await newCaller(duet), await newCaller(duet)]
   const scene = new NamedScene(SOME_WHOLE)
@@ -382,7 +419,7 @@ describe('an answer that is too large to be kept', () => {
       const [one, two] = await Promise.all([first.readAll(), attached.readAll()])
       expect(one.text.split(PIECE)).toHaveLength(PIECES + 1)
       expect(two.text === one.text).toBe(true)
-      expectError(await scene.ask(duet, caller).readAll(), { ...CONFLICT, message: TOO_LARGE, protocol: way.client })
+      expectError(await scene.ask(duet, caller).readAll(), { ...NOT_KEPT, protocol: way.client })
       expect(scene.visits).toHaveLength(1)
       const books = await settledBooks(duet, caller.account, 1)
       expectSound(books)
@@ -427,7 +464,7 @@ describe('an answer that is too large to be kept', () => {
       isAborted => isAborted === true,
     )
     expect(scene.visits[0]?.signal.aborted).toBe(true)
-    expectError(await scene.ask(duet, caller).readAll(), { ...CONFLICT, message: TOO_LARGE })
+    expectError(await scene.ask(duet, caller).readAll(), { ...NOT_KEPT })
   })
 
   test('whole, is delivered too', async () => {
@@ -436,7 +473,7 @@ describe('an answer that is too large to be kept', () => {
     const scene = new NamedScene(SOME_WHOLE, visit => new Response(bodyOf(protocolOf(visit), { ...ANSWER, text })))
     const first = await scene.ask(duet, caller).readAll()
     expect(first.text.includes(text)).toBe(true)
-    expectError(await scene.ask(duet, caller).readAll(), { ...CONFLICT, message: TOO_LARGE })
+    expectError(await scene.ask(duet, caller).readAll(), { ...NOT_KEPT })
     expect(scene.visits).toHaveLength(1)
   })
 })

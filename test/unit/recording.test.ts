@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test'
-import { Recording, Room } from '../../src/gateway/recording.ts'
+import { Recording } from '../../src/gateway/recording.ts'
+import { Room } from '../../src/gateway/room.ts'
 import { Tape } from '../../src/gateway/tape.ts'
 
 const KB = 1024
@@ -24,7 +25,10 @@ class Source {
   }
 }
 
-const recordingOf = (bytesMax: number, room = new Room(bytesMax * 10)) => new Recording({ bytesMax, room })
+const OWNER = 'one key'
+
+const recordingOf = (bytesMax: number, room = new Room(bytesMax * 10)) =>
+  new Recording({ bytesMax, room, owner: OWNER })
 
 const here = () => new AbortController()
 
@@ -182,36 +186,92 @@ describe('a recording that outgrows its limits', () => {
   })
 })
 
+/** One owner alone has half of a room. */
+const roomFor = (bytes: number) => new Room(2 * bytes)
+
 describe('room that recordings share', () => {
   test('is given back by a recording that is over, once nobody reads it', async () => {
-    const room = new Room(10 * KB)
+    const room = roomFor(10 * KB)
     const first = recordingOf(10 * KB, room)
     const reader = first.join(here().signal)
     await first.fill(new Source(10, KB).stream)
-    expect(room.take(1)).toBe(false)
+    expect(first.isKept).toBe(true)
+    expect(room.take(OWNER, 1)).toBe(false)
     await readAll(reader.stream())
-    expect(room.take(10 * KB)).toBe(true)
+    expect(room.take(OWNER, 10 * KB)).toBe(true)
   })
 
   test('is given back by one that outgrew its limits, as its readers move on', async () => {
-    const room = new Room(10 * KB)
+    const room = roomFor(10 * KB)
     const recording = recordingOf(5 * KB, room)
     const stream = recording.join(here().signal).stream()
     const filled = recording.fill(new Source(20, KB).stream)
     await settle()
-    expect(room.take(6 * KB)).toBe(false)
+    expect(room.take(OWNER, 6 * KB)).toBe(false)
     await Promise.all([readAll(stream), filled])
-    expect(room.take(10 * KB)).toBe(true)
+    expect(room.take(OWNER, 10 * KB)).toBe(true)
   })
 
   test('that is used up leaves a recording a window', async () => {
-    const room = new Room(2 * KB)
+    const room = roomFor(2 * KB)
     const recording = recordingOf(10 * KB, room)
     const stream = recording.join(here().signal).stream()
     const filled = recording.fill(new Source(5, KB).stream)
     expect(Buffer.from(await readAll(stream))).toEqual(counted(5, KB))
     await filled
     expect(recording.isKept).toBe(false)
-    expect(room.take(2 * KB)).toBe(true)
+    expect(room.take(OWNER, 2 * KB)).toBe(true)
+  })
+
+  test('may be taken beforehand, and is taken once', async () => {
+    const room = roomFor(10 * KB)
+    const recording = recordingOf(10 * KB, room)
+    recording.reserve(10 * KB)
+    expect(room.take(OWNER, 1)).toBe(false)
+    const reader = recording.join(here().signal)
+    await recording.fill(new Source(10, KB).stream)
+    expect(recording.isKept).toBe(true)
+    reader.leave()
+    expect(room.take(OWNER, 10 * KB)).toBe(true)
+  })
+})
+
+describe('the owners of a room', () => {
+  test('have no more than what is still free: half for the first, half of the rest for the next, and so on', () => {
+    const taken = (room: Room, owner: string) => {
+      let bytes = 0
+      while (room.take(owner, 1)) bytes++
+      return bytes
+    }
+    const room = new Room(1200)
+    expect(['a', 'b', 'c', 'd'].map(owner => taken(room, owner))).toEqual([600, 300, 150, 75])
+    expect(taken(room, 'a')).toBe(0)
+    room.giveBack('a', 600)
+    expect(taken(room, 'a')).toBeGreaterThan(300)
+  })
+
+  test('have what they have after a count, and the others nothing', () => {
+    const room = new Room(1200)
+    expect(room.take('a', 600)).toBe(true)
+    room.recount(new Map([['b', 400]]))
+    expect([room.take('b', 1), room.take('a', 400), room.take('a', 1)]).toEqual([true, false, true])
+  })
+})
+
+describe('a reader', () => {
+  test('is over when it has read all, and when it leaves; the last one to go is told', async () => {
+    const recording = recordingOf(100 * KB)
+    const [patient, leaving] = [recording.join(here().signal), recording.join(here().signal)]
+    let isUnread = false
+    recording.unread.then(() => {
+      isUnread = true
+    })
+    await recording.fill(new Source(3, KB).stream)
+    leaving.leave()
+    expect(await leaving.over).toBe('left')
+    expect(isUnread).toBe(false)
+    await readAll(patient.stream())
+    expect(await patient.over).toBe('read')
+    await recording.unread
   })
 })
