@@ -96,7 +96,7 @@ export class LiveCatalog implements CatalogEditor {
       }
       await this.store(step)
       await this.swap(loaded)
-      this.deps.log.info('catalog changed', { change: change.type, of: 'id' in change ? change.id : change.name })
+      this.deps.log.info('catalog changed', logged(change))
       return this.current
     })
   }
@@ -182,6 +182,15 @@ const sealed = ({ name, settings: { api_key, api_keys, ...settings }, keys }: Op
     return text === undefined ? [] : [{ id, hint, sealed: text }]
   }),
 })
+
+function logged(change: CatalogChange): Readonly<Record<string, string>> {
+  const isResumed = change.type === 'pause' && !change.isPaused
+  return {
+    change: isResumed ? 'resume' : change.type,
+    of: 'id' in change ? change.id : change.name,
+    ...('keyId' in change && change.keyId !== undefined ? { key: change.keyId } : {}),
+  }
+}
 
 /** Who changes one thing need not be told which. */
 function withoutPlace(fault: string, change: CatalogChange): string {

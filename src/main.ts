@@ -5,7 +5,7 @@ import { ConfigError } from './config/faults.ts'
 /** Environment -> config -> app -> listen; then signals, until one of them ends it. */
 export async function start(env: NodeJS.ProcessEnv, announce: (app: App) => void): Promise<void> {
   const app = await startOrExplain(env)
-  process.on('SIGHUP', () => reload(app))
+  process.on('SIGHUP', () => app.reload())
   process.on('SIGTERM', () => stop(app))
   process.on('SIGINT', () => stop(app))
   // Last: whoever reads that it runs may tell it to stop.
@@ -25,15 +25,6 @@ function explain(error: unknown): string {
   const { faults } = error
   const list = faults.map(fault => `\n  - ${fault}`).join('')
   return `the configuration has ${faults.length === 1 ? 'a fault' : `${faults.length} faults`}:${list}`
-}
-
-async function reload(app: App): Promise<void> {
-  try {
-    await app.reload()
-  } catch (error) {
-    process.stderr.write(`duet: cannot read the configuration again: ${explain(error)}\n`)
-    process.stderr.write('duet: the last good configuration stays in use\n')
-  }
 }
 
 let hurry: AbortController | undefined

@@ -1,4 +1,5 @@
 import type { CodeView, List, NewCodeView } from '../admin/contract.ts'
+import { CODES_MAX } from '../core/codes.ts'
 import { apiOf, apiPath } from './api.ts'
 import type { Run } from './command.ts'
 import { readCount, readLimit, readMoment } from './read.ts'
@@ -12,7 +13,7 @@ export const create: Run = async (given, context) => {
   const { body } = await apiOf(context).post<List<NewCodeView>>('/codes', {
     amount: given.text('amount'),
     note: given.maybe('note'),
-    ...(count ? { count: readCount(count, '--count') } : {}),
+    ...(count ? { count: readCount(count, { option: '--count', max: CODES_MAX }) } : {}),
     ...(expires ? { expires_at: readMoment(expires, { option: '--expires', now: clock(), span: 'ahead' }) } : {}),
   })
   const texts = body.data.map(({ code }) => code)

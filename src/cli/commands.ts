@@ -270,6 +270,13 @@ export const COMMANDS: Readonly<Record<string, Command | Group>> = {
         examples: ['duet channels list'],
         load: async () => (await import('./channels.ts')).list,
       },
+      show: {
+        summary: 'show one upstream and each of its keys',
+        details: ['Says of each key whether it is used, when it is tried again, and what went wrong last.'],
+        arguments: [CHANNEL],
+        examples: ['duet channels show acme-main'],
+        load: async () => (await import('./channels.ts')).show,
+      },
       test: {
         summary: 'send each upstream one tiny call in each protocol',
         details: [

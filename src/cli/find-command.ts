@@ -42,10 +42,17 @@ export function findCommand(args: readonly string[]): Found {
 
   const within = { name, group: entry }
   const { word: inner, rest: others } = nextWord(rest)
-  if (inner === undefined) throw new NoSuchCommand(`which command of "${name}"?`, within)
+  if (inner === undefined) return { ...listIn(within), rest: others }
   // `duet accounts --help` asks the same as `duet help accounts`.
   if (inner === 'help') return findCommand(['help', name, ...others])
   return { name: `${name} ${inner}`, command: lookUpIn(within, inner), rest: others }
+}
+
+/** `duet keys` alone asks what is there, as `duet models` does. */
+function listIn({ name, group }: NamedGroup): Omit<Found, 'rest'> {
+  const { list } = group.commands
+  if (!list) throw new NoSuchCommand(`which command of "${name}"?`, { name, group })
+  return { name: `${name} list`, command: list }
 }
 
 export const isGroup = (entry: Command | Group): entry is Group => 'commands' in entry

@@ -39,12 +39,13 @@ export function generalHelp(): string {
 function helpForGroup(name: string, { summary, commands }: Group): string {
   const rows = Object.entries(commands).map(([command, entry]): Row => [command, entry.summary])
   return [
-    `Usage: duet ${name} <command>`,
+    `Usage: duet ${name} ${'list' in commands ? '[<command>]' : '<command>'}`,
     '',
     sentence(summary),
     '',
     list(rows),
     '',
+    ...('list' in commands ? [`duet ${name} alone is duet ${name} list.`] : []),
     `duet help ${name} <command> says more about one.`,
   ].join('\n')
 }

@@ -1,4 +1,5 @@
 import type { KeyView, NewKeyView } from '../admin/contract.ts'
+import { CONCURRENT_MAX, PER_MINUTE_MAX } from '../core/directory.ts'
 import { formatDollars, nanos, parseDollars, ZERO } from '../core/money.ts'
 import { apiOf, apiPath } from './api.ts'
 import type { Context, Given, Run } from './command.ts'
@@ -25,14 +26,20 @@ export const create: Run = async (given, context) => {
   out.note('Its secret is shown only this once.')
 }
 
-const limitsOf = ({ cap, expires_at, models, max_concurrent, max_per_minute }: KeyView): string =>
-  [
+const limitsOf = (key: KeyView): string => {
+  const { cap, expires_at, models } = key
+  return [
     cap === null ? 'no cap' : `cap ${usd(cap)}`,
-    ...(max_concurrent === null ? [] : [`${max_concurrent} at once`]),
-    ...(max_per_minute === null ? [] : [`${max_per_minute} a minute`]),
+    ...pacesOf(key),
     ...(expires_at === null ? [] : [`expires ${shortTime(expires_at)}`]),
     ...(models === null ? [] : [`for ${models.join(', ')} only`]),
   ].join(', ')
+}
+
+const pacesOf = ({ max_concurrent, max_per_minute }: KeyView): string[] => [
+  ...(max_concurrent === null ? [] : [`${max_concurrent} at once`]),
+  ...(max_per_minute === null ? [] : [`${max_per_minute} a minute`]),
+]
 
 const columns = (now: number): readonly Column<KeyView>[] => [
   { title: 'ID', cell: ({ id }) => id },
@@ -42,6 +49,7 @@ const columns = (now: number): readonly Column<KeyView>[] => [
   { title: 'CAP', kind: 'amount', cell: ({ cap }) => cap },
   { title: 'SPENT', kind: 'amount', cell: ({ spent }) => spent },
   { title: 'REMAINING', kind: 'amount', cell: ({ remaining }) => remaining },
+  { title: 'LIMITS', isLeftOut: key => pacesOf(key).length === 0, cell: key => pacesOf(key).join(', ') || null },
   { title: 'STATE', cell: key => stateOf(key, now) },
   { title: 'LAST USED', cell: ({ last_used_at }) => shortTime(last_used_at) },
 ]
@@ -125,13 +133,16 @@ const pace = ({ max_concurrent, max_per_minute }: KeyView): string =>
 function paceOf(given: Given): Partial<Pick<KeyView, 'max_concurrent' | 'max_per_minute'>> {
   const [concurrent, perMinute] = [given.maybe('max-concurrent'), given.maybe('max-per-minute')]
   return {
-    ...(concurrent === undefined ? {} : { max_concurrent: readLimitOrNone(concurrent, '--max-concurrent') }),
-    ...(perMinute === undefined ? {} : { max_per_minute: readLimitOrNone(perMinute, '--max-per-minute') }),
+    ...(concurrent === undefined ? {} : { max_concurrent: readCountOrNone(concurrent, CONCURRENT) }),
+    ...(perMinute === undefined ? {} : { max_per_minute: readCountOrNone(perMinute, PER_MINUTE) }),
   }
 }
 
-const readLimitOrNone = (text: string, option: string): number | null =>
-  text === 'none' ? null : readCount(text, option)
+const CONCURRENT = { option: '--max-concurrent', max: CONCURRENT_MAX }
+const PER_MINUTE = { option: '--max-per-minute', max: PER_MINUTE_MAX }
+
+const readCountOrNone = (text: string, wanted: typeof CONCURRENT): number | null =>
+  text === 'none' ? null : readCount(text, wanted)
 
 export const enable: Run = (given, context) => setEnabled(true, given.text('key'), context)
 

@@ -23,7 +23,10 @@ export class Output {
   constructor(options: { readonly isJson: boolean; readonly isQuiet: boolean; readonly mayColour: boolean }) {
     this.isJson = options.isJson
     this.isQuiet = options.isQuiet
-    this.paint = paintFor(() => options.mayColour && isTerminal(STDOUT))
+    this.paint = paintFor({
+      hasColours: () => options.mayColour && isTerminal(STDOUT),
+      lineWidth: () => (isTerminal(STDOUT) && process.stdout.columns) || Number.POSITIVE_INFINITY,
+    })
   }
 
   result({ json, quiet = [], text }: Result): void {

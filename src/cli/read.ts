@@ -53,10 +53,10 @@ export function readLimit(text: string | undefined, otherwise = Number.POSITIVE_
   return limit
 }
 
-/** A whole number; how large it may be, the server knows. */
-export function readCount(text: string, option: string): number {
-  if (!/^[1-9]\d{0,6}$/.test(text)) throw wrongUsage(`${option}: must be a number from 1, not "${text}"`)
-  return Number(text)
+export function readCount(text: string, { option, max }: { readonly option: string; readonly max: number }): number {
+  const number = /^[1-9]\d{0,6}$/.test(text) ? Number(text) : Number.NaN
+  if (!(number <= max)) throw wrongUsage(`${option}: must be a whole number from 1 to ${max}, not "${text}"`)
+  return number
 }
 
 const PORT_MAX = 65_535

@@ -2,11 +2,22 @@ import type { AttemptView, BillLineView, ReceiptView, UsageReceiptView, UsageVie
 import type { Paint } from './paint.ts'
 import { type Column, indent, pairs, shortTime, table, usd } from './table.ts'
 
-/** Everything that explains a bill, from the hold to the entry. */
+/** Everything that explains a bill, from the hold to the entry. Of what was sent nowhere there is none. */
 export function receiptText(usage: UsageReceiptView, paint: Paint): string {
-  const { receipt } = usage
-  const sections: [title: string, body: string][] = [
-    [`Request ${usage.request_id}`, about(usage)],
+  const title = `Request ${usage.request_id}`
+  const sections: Section[] = wasSentNowhere(usage)
+    ? [[title, refusal(usage)]]
+    : [[title, about(usage)], ...bill(usage, paint)]
+  return sections.map(([title, body]) => `${paint.bold(title)}\n${indent(body)}`).join('\n\n')
+}
+
+const wasSentNowhere = ({ attempts, receipt: { hold, entry } }: UsageReceiptView): boolean =>
+  attempts === 0 && entry === null && Number(hold.amount) === 0
+
+type Section = readonly [title: string, body: string]
+
+function bill({ receipt }: UsageReceiptView, paint: Paint): Section[] {
+  return [
     ['Hold', hold(receipt)],
     ['Tokens', tokens(receipt)],
     [priceTitle(receipt), arithmetic(receipt, paint)],
@@ -14,8 +25,18 @@ export function receiptText(usage: UsageReceiptView, paint: Paint): string {
     ['Attempts', attempts(receipt, paint)],
     ['Timings', timings(receipt)],
   ]
-  return sections.map(([title, body]) => `${paint.bold(title)}\n${indent(body)}`).join('\n\n')
 }
+
+const refusal = ({ status, error, model, protocol, account, key, receipt: { timings } }: UsageReceiptView): string =>
+  pairs([
+    ['status', `${status}: it was sent to no upstream, and nothing was charged`],
+    ...(error === null ? [] : [['error', error] as const]),
+    ...(model === '' ? [] : [['model', model] as const]),
+    ['protocol', protocol],
+    ['account', account],
+    ['key', key],
+    ['time', `${timings.started_at}, for ${timings.duration_ms} ms`],
+  ])
 
 const about = (usage: UsageReceiptView): string =>
   pairs([
@@ -49,10 +70,10 @@ const tokens = ({ tokens }: ReceiptView): string =>
     ['source', SOURCES[tokens.source]],
   ])
 
-function priceTitle({ price, attempts }: ReceiptView): string {
-  if (price) return `Price version ${price.version}, in force since ${shortTime(price.since)}`
-  return attempts.length === 0 ? 'No price: it was refused' : 'Price from before prices had versions'
-}
+const priceTitle = ({ price }: ReceiptView): string =>
+  price
+    ? `Price version ${price.version}, in force since ${shortTime(price.since)}`
+    : 'Price from before prices had versions'
 
 const CLASSES: Record<BillLineView['class'], string> = {
   input: 'input',

@@ -39,6 +39,7 @@ const USAGE_COLUMNS: readonly Column<UsageView>[] = [
   { title: 'KEY', cell: ({ key }) => key },
   { title: 'MODEL', cell: ({ model }) => model },
   { title: 'STATUS', cell: ({ status }) => status },
+  { title: 'ATTEMPTS', kind: 'number', isLeftOut: ({ attempts }) => attempts < 2, cell: ({ attempts }) => attempts },
   { title: 'INPUT', kind: 'number', cell: ({ tokens }) => tokens.input },
   { title: 'CACHED', kind: 'number', cell: ({ tokens }) => tokens.cache_read + tokens.cache_write },
   { title: 'OUTPUT', kind: 'number', cell: ({ tokens }) => tokens.output },

@@ -32,11 +32,13 @@ export class SqliteAnswers implements Answers {
     return row && toAnswer(row)
   }
 
-  async purge(now: number): Promise<number> {
+  async purge(now: number): Promise<ReadonlyMap<string, number>> {
     const expired = `SELECT rowid FROM answers WHERE expires_at <= ? LIMIT ${SLICE_ROWS}`
     while (this.db.run(`DELETE FROM answers WHERE rowid IN (${expired})`, now) > 0) await endOfTurn()
-    const { bytes = 0 } = this.db.get<{ bytes: number }>('SELECT total(length(sealed)) AS bytes FROM answers') ?? {}
-    return bytes
+    const rows = this.db.all<{ key_id: string; bytes: number }>(
+      'SELECT key_id, total(length(sealed)) AS bytes FROM answers GROUP BY key_id',
+    )
+    return new Map(rows.map(({ key_id, bytes }) => [key_id, bytes]))
   }
 }
 

@@ -3,6 +3,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Duet, failToStart, startDuet } from '../support/duet.ts'
 import { CHAT, MESSAGES, post, send, user } from '../support/http.ts'
+import { logged } from '../support/log.ts'
 import { configFor, scriptUpstream } from '../support/upstream.ts'
 
 const ids = async (duet: Duet): Promise<string[]> =>
@@ -224,7 +225,9 @@ describe('SIGHUP', () => {
     expect([await status('one'), await status('two')]).toEqual([503, 200])
 
     await reload(duet, `${withAlias('three')}nonsense: true\n`, 'the last good configuration stays in use')
-    expect(duet.output()).toContain('nonsense: unknown key')
+    const refused = 'the configuration was refused, and the last good configuration stays in use'
+    expect(logged(duet, refused)).toMatchObject([{ level: 'error', faults: ['nonsense: unknown key'] }])
+    expect(duet.output()).not.toContain('duet:')
     expect([await status('two'), await status('three')]).toEqual([200, 503])
     await duet.stop()
   })

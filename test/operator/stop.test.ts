@@ -5,13 +5,18 @@ import { ConfigError } from '../../src/config/faults.ts'
 import { RawConnection } from '../hostile/raw.ts'
 import { newFolder, startDuet } from '../support/duet.ts'
 import { CHAT, framesOf, MESSAGES, user } from '../support/http.ts'
+import { logged } from '../support/log.ts'
 
 const ask = (content: string) =>
   JSON.stringify({ model: 'openai/gpt-4.1', max_tokens: 4000, stream: true, messages: user(content) })
 
+const CUT = 'requests were cut, for the server stops'
+
 test('SIGTERM without work ends at once with 0', async () => {
   const duet = await startDuet()
   expect(await duet.stop()).toBe(0)
+  expect(logged(duet, 'stopping')).toMatchObject([{ level: 'info', requests: 0, up_to_seconds: 30 }])
+  expect(duet.output().trimEnd().split('\n').at(-1)).toContain('"message":"stopped"')
 })
 
 test('SIGTERM lets what is under way finish, takes no new work, settles, and ends with 0', async () => {
@@ -32,6 +37,8 @@ test('SIGTERM lets what is under way finish, takes no new work, settles, and end
 
   expect(framesOf(await (await underWay).text()).at(-1)?.data).toBe('[DONE]')
   expect(await stopped).toBe(0)
+  expect(logged(duet, 'stopping')).toMatchObject([{ requests: 1 }])
+  expect(logged(duet, CUT)).toEqual([])
   expect(await fetch(`${duet.base}/models`, { headers }).catch(() => 'refused')).toBe('refused')
   const again = await duet.restart()
   const { body } = await again.admin('GET', '/api/accounts/default')
@@ -55,12 +62,30 @@ test('streams that outlast the limit are cut with an error frame and settled', a
   const last = framesOf(messages).at(-1)
   expect([last?.event, last?.json.error.code]).toEqual(['error', 'shutting_down'])
   expect(await stopped).toBe(0)
+  expect(logged(duet, 'stopping')).toMatchObject([{ requests: 2, up_to_seconds: 1 }])
+  expect(logged(duet, CUT)).toMatchObject([{ level: 'error', requests: 2 }])
+  expect(logged(duet, 'stopped')).toHaveLength(1)
 
   const again = await duet.restart()
   const { body } = await again.admin('GET', '/api/accounts/default')
   expect(body.held).toBe('0.00')
   expect(Number(body.spent)).toBeGreaterThan(0)
   await again.stop()
+})
+
+test('a second SIGTERM is in the log, with what it cuts', async () => {
+  const duet = await startDuet()
+  const headers = { authorization: `Bearer ${duet.key}` }
+  const answer = await fetch(duet.url + CHAT, { method: 'POST', headers, body: ask('[[stall]]') })
+  const stopped = duet.stop()
+  while (logged(duet, 'stopping').length === 0) await Bun.sleep(5)
+  process.kill(duet.pid, 'SIGTERM')
+  expect(await answer.text()).toContain('"shutting_down"')
+  expect(await stopped).toBe(0)
+  const hurried = logged(duet, 'told to stop again: nothing is waited for any longer')
+  expect(hurried).toMatchObject([{ level: 'info', requests: 1 }])
+  expect(logged(duet, CUT)).toMatchObject([{ requests: 1 }])
+  expect(logged(duet, 'stopped')).toHaveLength(1)
 })
 
 test('streams have 30 seconds to finish, unless DUET_DRAIN_SECONDS says otherwise', () => {

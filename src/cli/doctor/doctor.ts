@@ -3,11 +3,12 @@ import { asCommandError, unhealthy } from '../failure.ts'
 import type { Paint } from '../paint.ts'
 import { dataFolder } from '../server.ts'
 import { clean, indent } from '../table.ts'
-import { checkChannels, checkModels, type KnownModel, modelsIn, modelsOf } from './catalog.ts'
+import { checkChannels } from './channels.ts'
 import { type Check, failed } from './check.ts'
 import { type Configuration, checkConfiguration, count } from './configuration.ts'
 import { checkData } from './data.ts'
 import { hintsFor, hintsText } from './hints.ts'
+import { checkModels, type KnownModel, modelsIn, modelsOf } from './models.ts'
 import { type Visit, visitServer } from './server.ts'
 
 /** Looks at everything that a call depends on, from the configuration to the upstreams. */

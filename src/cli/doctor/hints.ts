@@ -1,6 +1,6 @@
 import { samples } from '../samples.ts'
 import { indent } from '../table.ts'
-import type { KnownModel } from './catalog.ts'
+import type { KnownModel } from './models.ts'
 
 /** How to call this gateway, for whoever comes here because a client does not work. */
 export interface Hints {

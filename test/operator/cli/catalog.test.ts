@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { type Duet, startDuet } from '../../support/duet.ts'
 import { CHAT, post, user } from '../../support/http.ts'
+import { logged } from '../../support/log.ts'
 import { configForBoth, scriptUpstream, VENDOR_KEY, VENDOR_MODEL } from '../../support/upstream.ts'
 import { protocolOf, vendorAnswer, vendorError } from '../../support/vendor.ts'
 import { commandsFor, type Ran, readTable } from './run.ts'
@@ -61,6 +62,10 @@ describe('duet channels list', () => {
     expect(await json('channels', 'list')).toEqual((await server.admin('GET', '/api/channels')).body)
     expect((await duet('channels', 'list', '--quiet')).out).toBe('acme-chat\nacme-messages\n')
   })
+
+  test('has no column for problems where there are none', async () => {
+    expect((await duet('channels', 'list')).out).not.toContain('PROBLEM')
+  })
 })
 
 describe('duet channels test', () => {
@@ -68,14 +73,14 @@ describe('duet channels test', () => {
     fails = false
     const { code, out, err } = await duet('channels', 'test')
     expect([code, err]).toEqual([0, ''])
-    expect(out.replace(/\d+ ms/g, '0 ms')).toBe(
+    expect(out.replace(/key \w+, \d+ ms/g, 'key 0, 0 ms')).toBe(
       [
         '✓ acme-chat (acme/chat)',
-        '  ✓ chat to chat, 0 ms: "Good morning"',
-        '  ✓ messages to chat, 0 ms: "Good morning"',
+        '  ✓ chat to chat, key 0, 0 ms: "Good morning"',
+        '  ✓ messages to chat, key 0, 0 ms: "Good morning"',
         '✓ acme-messages (acme/messages)',
-        '  ✓ chat to messages, 0 ms: "Good morning"',
-        '  ✓ messages to messages, 0 ms: "Good morning"',
+        '  ✓ chat to messages, key 0, 0 ms: "Good morning"',
+        '  ✓ messages to messages, key 0, 0 ms: "Good morning"',
         '',
       ].join('\n'),
     )
@@ -94,7 +99,7 @@ describe('duet channels test', () => {
     const { code, out, err } = await duet('channels', 'test')
     expect(code).toBe(3)
     expect(out).toMatch(/✓ acme-chat \(acme\/chat\)\n(.*\n){2}✗ acme-messages/)
-    expect(out).toMatch(/✗ chat to messages, \d+ ms: upstream_error: /)
+    expect(out).toMatch(/✗ chat to messages, key \w+, \d+ ms: upstream_error: /)
     expect(out).not.toContain('\u001b')
     expect(err).toBe('duet: not every call was answered: acme-messages\n')
     expect((await duet('channels', 'test', 'acme-chat')).code).toBe(0)
@@ -144,6 +149,10 @@ describe('duet channels pause and resume', () => {
     expect([resumed.code, resumed.out]).toEqual([0, 'acme-chat is used again\n'])
     expect(await stateOf('acme-chat')).not.toBe('paused')
     expect((await post(server, CHAT, ask)).status).toBe(200)
+    expect(logged(server, 'catalog changed')).toMatchObject([
+      { change: 'pause', of: 'acme-chat' },
+      { change: 'resume', of: 'acme-chat' },
+    ])
   })
 
   test('end with 4 for an upstream that does not exist', async () => {

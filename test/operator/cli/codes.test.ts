@@ -51,9 +51,9 @@ describe('duet codes create', () => {
     const faults: [args: string[], code: number, line: string][] = [
       [[], 2, 'duet: <amount> is missing'],
       [['-5'], 1, 'duet: amount: must be above zero'],
-      [['5', '--count', 'many'], 2, 'duet: --count: must be a number from 1, not "many"'],
-      [['5', '--count', '0'], 2, 'duet: --count: must be a number from 1, not "0"'],
-      [['5', '--count', '501'], 1, 'duet: count: must be at most 500'],
+      [['5', '--count', 'many'], 2, 'duet: --count: must be a whole number from 1 to 500, not "many"'],
+      [['5', '--count', '0'], 2, 'duet: --count: must be a whole number from 1 to 500, not "0"'],
+      [['5', '--count', '501'], 2, 'duet: --count: must be a whole number from 1 to 500, not "501"'],
       [['5', '--expires', 'soon'], 2, 'duet: --expires: "soon" is neither a span'],
     ]
     for (const [args, code, line] of faults) {

@@ -28,7 +28,7 @@ describe('the page about the command line', () => {
 
   test('has examples that work, in the folder of the server', async () => {
     const blocks = [...PAGE.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, text = '']) => text)
-    expect(blocks).toHaveLength(7)
+    expect(blocks).toHaveLength(8)
     const options = { cwd: server.folder, env: { DUET_PORT: new URL(server.url).port } }
     for (const block of blocks) {
       const { code, err } = await shell(`set -eu\n${block}`, options)

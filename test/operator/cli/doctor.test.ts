@@ -186,7 +186,7 @@ describe('duet doctor, where something is wrong', () => {
     const details = Object.fromEntries(body.checks.map((row: JsonBody) => [row.name, row.details]))
     expect(details.models).toEqual(['acme/unpriced: no price', 'acme/unserved: no channel'])
     expect(details['channel acme-main']).toHaveLength(2)
-    expect(details['channel acme-main'][0]).toStartWith('chat to chat: ')
+    expect(details['channel acme-main'][0]).toMatch(/^chat to chat, key \w+: upstream_auth_failed: /)
     await server.stop()
     await upstream.stop()
   })

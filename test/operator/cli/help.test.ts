@@ -46,6 +46,7 @@ describe('help', () => {
         const { code, out } = await run(words)
         expect(code).toBe(0)
         for (const command of Object.keys(entry.commands)) expect(out).toContain(`\n  ${command} `)
+        expect(out.includes(`duet ${name} alone is duet ${name} list.`)).toBe('list' in entry.commands)
       }
     }
   }, 30_000)
@@ -93,8 +94,9 @@ describe('what is mistyped', () => {
     ['keys ls', 'there is no command "keys ls"; did you mean "duet keys list"?', '  revoke '],
     ['help acounts', 'there is no command "acounts"; did you mean "duet accounts"?', 'Usage: duet [command]'],
     ['help keys revok', 'there is no command "keys revok"; did you mean "duet keys revoke"?', '  revoke '],
-    ['keys', 'which command of "keys"?', 'Usage: duet keys <command>'],
-    ['keys --json=1', 'which command of "keys"?', 'Usage: duet keys <command>'],
+    ['ledger', 'which command of "ledger"?', 'Usage: duet ledger <command>'],
+    ['ledger --json=1', 'which command of "ledger"?', 'Usage: duet ledger <command>'],
+    ['keys --json=1', '--json takes no value', 'Usage: duet keys list [options]'],
     ['accounts show', '<account> is missing', 'Usage: duet accounts show <account>'],
     ['accounts topup default', '<amount> is missing', 'Usage: duet accounts topup <account> <amount> [options]'],
     ['accounts show a b', '"b" is one argument too many', 'Usage: duet accounts show <account>'],
@@ -126,7 +128,7 @@ describe('what is mistyped', () => {
   test('is one line of JSON for scripts', async () => {
     for (const words of [
       ['acounts', '--json'],
-      ['--json', 'keys'],
+      ['--json', 'ledger'],
       ['keys', 'create', '--json'],
     ]) {
       const { code, out, err } = await run(words)

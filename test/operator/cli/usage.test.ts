@@ -189,6 +189,25 @@ describe('duet usage <request>', () => {
     expect(out).toMatch(/^ {2}status +upstream_error$/m)
   })
 
+  test('of a request that was sent nowhere is short', async () => {
+    const { id: keyId, key } = await json('keys', 'create', '--name', 'slow', '--max-per-minute', '1')
+    const body = { model: 'openai/gpt-4.1', messages: user('Hello') }
+    await post(server, MESSAGES, { ...body, max_tokens: 9 }, { key })
+    const refused = await post(server, MESSAGES, { ...body, max_tokens: 9 }, { key })
+    expect(refused.status).toBe(429)
+    const { out } = await duet('usage', idOf(refused))
+    const names = out
+      .trimEnd()
+      .split('\n')
+      .slice(1)
+      .map(line => line.trim().split(/ {2,}/)[0])
+    expect(names).toEqual(['status', 'error', 'protocol', 'account', 'key', 'time'])
+    expect(out).toMatch(/^ {2}status +rate_limited: it was sent to no upstream, and nothing was charged$/m)
+    expect(out).toMatch(/^ {2}error +This key has made as many requests/m)
+    expect(out).toMatch(/^ {2}protocol +messages$/m)
+    expect(out).toMatch(new RegExp(`^ {2}key +${keyId}$`, 'm'))
+  })
+
   test('with --json prints what the API answered, with --quiet the id', async () => {
     const [id = ''] = ids
     expect(await json('usage', id)).toEqual((await server.admin('GET', `/api/usage/${id}`)).body)

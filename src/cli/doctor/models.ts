@@ -1,8 +1,6 @@
-import type { ChannelTestView, ChannelView, List, ModelView } from '../../admin/contract.ts'
+import type { List, ModelView } from '../../admin/contract.ts'
 import type { LayeredCatalog } from '../../config/layers.ts'
 import type { Api } from '../api.ts'
-import { listChannels, testChannel } from '../channels.ts'
-import { asCommandError } from '../failure.ts'
 import { type Check, failed, ok, warning } from './check.ts'
 import { count } from './configuration.ts'
 
@@ -40,28 +38,4 @@ export function checkModels(models: readonly KnownModel[]): Check {
   if (unserved.length === models.length) return failed('models', 'no model can be called', unserved)
   if (unserved.length > 0) return warning('models', `${count(unserved.length, 'model')} cannot be called`, unserved)
   return ok('models', `${count(models.length, 'model')}, each with a price and a channel`)
-}
-
-export async function checkChannels(api: Api): Promise<Check[]> {
-  const { data } = await listChannels(api)
-  return Promise.all(data.map(channel => checkChannel(api, channel)))
-}
-
-async function checkChannel(api: Api, { name: channel, models, paused }: ChannelView): Promise<Check> {
-  const name = `channel ${channel}`
-  if (paused) return warning(name, 'is paused')
-  if (Object.keys(models).length === 0) return warning(name, 'serves no model')
-  try {
-    return judge(name, await testChannel(api, channel))
-  } catch (error) {
-    return failed(name, asCommandError(error).message)
-  }
-}
-
-function judge(name: string, { model, attempts }: ChannelTestView): Check {
-  const details = attempts.flatMap(({ client, upstream, error }) =>
-    error ? [`${client} to ${upstream}: ${error.code}: ${error.message}`] : [],
-  )
-  if (details.length > 0) return failed(name, `does not answer for ${model}`, details)
-  return ok(name, `answers for ${model}, to callers of both protocols`)
 }
