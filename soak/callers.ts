@@ -137,9 +137,9 @@ export class Callers {
     return { isComplete, text: heard.text }
   }
 
-  /** What was told is what was charged; who got nothing pays nothing. A repeat has no record of its own. */
+  /** What was told is what was charged; who got nothing pays nothing, unless it would not wait. A repeat has no record of its own. */
   private async lookUp(question: Question, heard: Heard, isComplete: boolean): Promise<void> {
-    const isFailed = heard.status === 502 || heard.status === 504
+    const isFailed = heard.status === 502 || (heard.status === 504 && question.manner !== 'is in a hurry')
     if (question.manner === 'repeats' || !(isComplete || isFailed)) return
     const told = isComplete ? costIn(question, heard.text) : '0.00'
     const { status, body } = await this.deps.duet.admin('GET', `/api/usage/${heard.requestId}`)
