@@ -3,7 +3,7 @@ import { closeChromium } from './chromium.ts'
 import { cleanUp } from './duet.ts'
 import { tellSkipped } from './skipped.ts'
 
-// Preloaded (bunfig.toml): runs once, after the last test of all files.
+// Preloaded (bunfig.toml): runs after the last test of all files, or of each file where they run side by side.
 afterAll(closeChromium)
 afterAll(cleanUp)
 afterAll(tellSkipped)
