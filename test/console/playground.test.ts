@@ -151,7 +151,9 @@ describeInBrowser('the playground', () => {
     const passed = answerOf(page, 'Chat')
     await passed.getByText('You said').waitFor()
     await passed.getByRole('tab', { name: 'Upstream' }).click()
-    const edits = await passed.getByRole('list', { name: 'Edited fields' }).getByRole('listitem').allTextContents()
+    const edited = passed.getByRole('list', { name: 'Edited fields' }).getByRole('listitem')
+    await edited.first().waitFor()
+    const edits = await edited.allTextContents()
     expect(edits.join()).toMatch(/^([a-z_]+ (added|changed|removed),?)+$/)
 
     const member = await memberWith('curious', '5')
