@@ -148,7 +148,7 @@ export class Tries {
     return this.count === 1 ? call : { ...call, channel: name, upstreamProtocol: protocol }
   }
 
-  /** For the record; undefined where the first upstream is all there is to tell. `end` is how the request ends, if it is not over yet. */
+  /** For the record; undefined where the first upstream is all there is to tell. `end` is how one ends that is not over yet. */
   attempts(end: Failure | undefined, wordsFor: (failure: Failure) => string): readonly Attempt[] | undefined {
     if (this.count === 1) return undefined
     return this.all.map(({ route: { channel, key }, startedAt, firstByteMs, durationMs, failure }) => {

@@ -1,6 +1,6 @@
 import type { Browser } from 'playwright-core'
 
-/** One for all files: to start it takes longer than most tests. */
+/** One for all tests of a process: to start it takes longer than most of them. */
 let running: Promise<Browser> | undefined
 
 const LAUNCH_MS_MAX = 30_000

@@ -236,7 +236,7 @@ function visitOf(lines: string): Visit {
 }
 
 /** What is asked for, in full. */
-export function healthySteps({ protocol, body }: Visit): readonly Step[] {
+function healthySteps({ protocol, body }: Visit): readonly Step[] {
   if (!body.stream) return message(wholeBody(protocol), { type: 'application/json' })
   const pieces = frames(protocol).map(frame => write(chunked.wrap(bytesOf(frame))))
   return [write(head(chunked, { type: 'text/event-stream' })), ...pieces, ...chunked.end]
