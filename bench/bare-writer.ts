@@ -2,6 +2,7 @@ import { Database } from 'bun:sqlite'
 import { newHex, newRequestId } from '../src/core/ids.ts'
 import type { DatabaseOptions } from '../src/store/database.ts'
 import { openSqlite } from '../src/store/sqlite.ts'
+import { type Measured, startMeasuring } from './measured.ts'
 
 export interface BareLoad {
   readonly batch: number
@@ -10,9 +11,9 @@ export interface BareLoad {
 
 /**
  * The rows of a hold and its settlement, into the same tables with the same indexes, by prepared statements in
- * transactions of a given size: about as fast as this database can be made to write them. Returns pairs a second.
+ * transactions of a given size: about as fast as this database can be made to write them, all of them at once.
  */
-export function bareWriter(options: DatabaseOptions, { batch, pairs }: BareLoad): number {
+export function bareWriter(options: DatabaseOptions, { batch, pairs }: BareLoad): Measured {
   openSqlite(options).close()
   const db = new Database(options.path, { strict: true, safeIntegers: true })
   db.run('PRAGMA locking_mode = EXCLUSIVE')
@@ -58,15 +59,15 @@ export function bareWriter(options: DatabaseOptions, { batch, pairs }: BareLoad)
     }
   })
 
-  const begun = performance.now()
+  const measured = startMeasuring()
   for (let done = 0; done < pairs; done += batch) {
     const now = Date.now()
     const ids = Array.from({ length: Math.min(batch, pairs - done) }, () => newRequestId(now))
     holdAll.immediate(ids, now)
     settleAll.immediate(ids, now)
   }
-  const seconds = (performance.now() - begun) / 1000
+  const result = measured(pairs)
   for (const statement of [hold, release, entry, usage]) statement.finalize()
   db.close()
-  return pairs / seconds
+  return result
 }

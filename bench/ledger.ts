@@ -1,6 +1,6 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { newHex, newRequestId } from '../src/core/ids.ts'
 import type { HeldCall } from '../src/core/ledger.ts'
 import { dollars, nanos, pricePerMillion } from '../src/core/money.ts'
@@ -8,22 +8,25 @@ import { Ledger } from '../src/ledger/ledger.ts'
 import type { DatabaseOptions } from '../src/store/database.ts'
 import { openSqlite } from '../src/store/sqlite.ts'
 import { bareWriter } from './bare-writer.ts'
+import { type Measured, startMeasuring } from './measured.ts'
 import { machine, median, writeResults } from './results.ts'
 
 /**
  * Hold and settle, as the gateway does it: one account, one key, everything durable before it is answered. Each figure is
  * the median of several rounds, on a database that is new in each; contestants take turns. The ratio is to a program that
- * writes the same rows in batches of the same size with bare statements: no rules, no chain, nobody waiting for an answer.
+ * writes the same rows to the tables in batches of the same size with bare statements: no rules, no chain, no journal,
+ * nobody waiting for an answer. With `--before`, the ledger of another checkout takes part.
  *
- *   npm run bench:ledger [-- --rounds 5 --pairs 60000]
+ *   npm run bench:ledger [-- --rounds 5 --pairs 60000 --before ../duet-before]
  */
 
-const CONCURRENCIES = [1, 10, 100, 1_000]
+const CONCURRENCIES = [1, 10, 32, 64, 1_000]
 const DURABILITIES = ['process', 'power'] as const
 const ROUNDS = numberOption('--rounds', 5)
 const PAIRS = numberOption('--pairs', 60_000)
 /** With nobody to share a commit with, a pair takes five times as long; the round need not. */
 const PAIRS_ALONE = Math.ceil(PAIRS / 5)
+const BEFORE = textOption('--before')
 
 const CALL: Omit<HeldCall, 'priceId'> = {
   model: 'acme/swift-2',
@@ -40,40 +43,58 @@ const PRICE = {
   cacheWrite: pricePerMillion(0.3125),
 }
 
+type Modules = Pick<typeof import('../src/ledger/ledger.ts'), 'Ledger'> &
+  Pick<typeof import('../src/store/sqlite.ts'), 'openSqlite'>
+
 interface Contest {
   readonly durability: DatabaseOptions['durability']
   readonly concurrency: number
-  readonly ledger: number[]
-  readonly bare: number[]
+  readonly ledger: Measured[]
+  readonly before: Measured[]
+  readonly bare: Measured[]
 }
 
 const contests: Contest[] = DURABILITIES.flatMap(durability =>
-  CONCURRENCIES.map(concurrency => ({ durability, concurrency, ledger: [], bare: [] })),
+  CONCURRENCIES.map(concurrency => ({ durability, concurrency, ledger: [], before: [], bare: [] })),
 )
+const former = BEFORE === undefined ? undefined : await modulesOf(BEFORE)
 
 for (let round = 1; round <= ROUNDS; round++) {
-  for (const { durability, concurrency, ledger, bare } of contests) {
+  for (const { durability, concurrency, ledger, before, bare } of contests) {
     const pairs = concurrency === 1 ? PAIRS_ALONE : PAIRS
-    ledger.push(await inNewFolder(path => holdAndSettle({ path, durability }, { concurrency, pairs })))
+    const run = (modules: Modules) =>
+      inNewFolder(path => holdAndSettle(modules, { path, durability }, { concurrency, pairs }))
+    ledger.push(await run({ Ledger, openSqlite }))
+    if (former) before.push(await run(former))
     bare.push(await inNewFolder(async path => bareWriter({ path, durability }, { batch: concurrency, pairs })))
-    process.stderr.write(`round ${round} of ${ROUNDS}: ${durability}, ${concurrency} at once: ${rate(ledger.at(-1))}\n`)
+    const cpu = ledger.at(-1)?.cpuPerPair.toFixed(1)
+    process.stderr.write(`round ${round} of ${ROUNDS}: ${durability}, ${concurrency} at once: ${cpu} µs\n`)
   }
 }
 
-const rows = contests.map(({ durability, concurrency, ledger, bare }) => {
-  const [ours, limit] = [median(ledger), median(bare)]
-  const spread = `${rate(Math.min(...ledger))} to ${rate(Math.max(...ledger))}`
-  return `| ${durability} | ${concurrency} | ${rate(ours)} | ${(1e6 / ours).toFixed(1)} | ${spread} | ${rate(limit)} | ${(ours / limit).toFixed(2)} |`
+const rows = contests.map(({ durability, concurrency, ledger, before, bare }) => {
+  const cpu = ledger.map(({ cpuPerPair }) => cpuPerPair)
+  const [ours, limit] = [median(cpu), median(bare.map(({ cpuPerPair }) => cpuPerPair))]
+  const spread = `${Math.min(...cpu).toFixed(1)} to ${Math.max(...cpu).toFixed(1)}`
+  const was = median(before.map(({ cpuPerPair }) => cpuPerPair))
+  return [
+    ...['', durability, concurrency, ours.toFixed(1), spread, rate(median(ledger.map(({ perSecond }) => perSecond)))],
+    ...[limit.toFixed(1), (ours / limit).toFixed(2)],
+    ...(former ? [was.toFixed(1), (ours / was).toFixed(2)] : []),
+    '',
+  ].join(' | ')
 })
 
+const beforeColumns = former ? ['before, µs | ratio |', '---:|---:|'] : ['', '']
 await writeResults('ledger', [
   '## Ledger: hold + settle',
   '',
-  `${machine()}. Medians of ${ROUNDS} rounds of ${PAIRS} pairs (${PAIRS_ALONE} at concurrency 1); \`npm run bench:ledger\`.`,
+  `${machine()}. Medians of ${ROUNDS} rounds of ${PAIRS} pairs (${PAIRS_ALONE} at concurrency 1), with the usage record; CPU time of`,
+  'all threads, from the first pair on (the compiler is part of it); `npm run bench:ledger`.',
   '',
-  '| durability | at once | pairs/s | µs a pair | lowest to highest | bare statements, pairs/s | ratio |',
-  '|---|---:|---:|---:|---:|---:|---:|',
-  ...rows,
+  `| durability | at once | CPU, µs a pair | lowest to highest | pairs/s | bare statements, µs | ratio | ${beforeColumns[0]}`,
+  `|---|---:|---:|---:|---:|---:|---:|${beforeColumns[1]}`,
+  ...rows.map(row => row.trim()),
 ])
 
 interface Load {
@@ -81,8 +102,11 @@ interface Load {
   readonly pairs: number
 }
 
-/** Pairs a second. */
-async function holdAndSettle(options: DatabaseOptions, { concurrency, pairs }: Load): Promise<number> {
+async function holdAndSettle(
+  { Ledger, openSqlite }: Modules,
+  options: DatabaseOptions,
+  { concurrency, pairs }: Load,
+): Promise<Measured> {
   const store = openSqlite(options)
   const clock = Date.now
   const ledger = new Ledger(store.ledger, { owner: newHex(8), clock })
@@ -111,14 +135,23 @@ async function holdAndSettle(options: DatabaseOptions, { concurrency, pairs }: L
   const caller = async () => {
     while (left-- > 0) await pair()
   }
-  const begun = performance.now()
+  const measured = startMeasuring()
   await Promise.all(Array.from({ length: concurrency }, caller))
-  const seconds = (performance.now() - begun) / 1000
+  const result = measured(pairs)
   store.close()
-  return pairs / seconds
+  return result
 }
 
-async function inNewFolder(run: (path: string) => Promise<number>): Promise<number> {
+/** The ledger of another checkout; its types are taken to be ours. */
+async function modulesOf(folder: string): Promise<Modules> {
+  const [{ Ledger }, { openSqlite }] = await Promise.all([
+    import(resolve(folder, 'src/ledger/ledger.ts')),
+    import(resolve(folder, 'src/store/sqlite.ts')),
+  ])
+  return { Ledger, openSqlite }
+}
+
+async function inNewFolder(run: (path: string) => Promise<Measured>): Promise<Measured> {
   const folder = mkdtempSync(join(tmpdir(), 'duet-bench-'))
   try {
     return await run(join(folder, 'duet.db'))
@@ -127,11 +160,15 @@ async function inNewFolder(run: (path: string) => Promise<number>): Promise<numb
   }
 }
 
-function rate(pairsPerSecond = 0): string {
+function rate(pairsPerSecond: number): string {
   return Math.round(pairsPerSecond).toLocaleString('en')
 }
 
 function numberOption(name: string, fallback: number): number {
+  return Number(textOption(name) ?? fallback)
+}
+
+function textOption(name: string): string | undefined {
   const place = process.argv.indexOf(name)
-  return place === -1 ? fallback : Number(process.argv[place + 1])
+  return place === -1 ? undefined : process.argv[place + 1]
 }

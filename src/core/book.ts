@@ -76,6 +76,11 @@ export class Book {
     this.reader = reader
   }
 
+  /** Refusals change nothing. */
+  get hasChanges(): boolean {
+    return this.taken.size > 0 || this.changed.size > 0 || this.records.length > 0 || this.entries.length > 0
+  }
+
   apply(operation: LedgerOperation): LedgerOutcome {
     switch (operation.type) {
       case 'hold':
@@ -220,14 +225,16 @@ export class Book {
   }
 
   private enter(entry: Omit<Entry, 'seq' | 'balance' | 'hash'>): Entry {
-    const account = this.account(entry.accountId)
-    account.balance = nanos(account.balance + entry.amount)
+    const { accountId, kind, amount, source, keyId, note, at, inputs } = entry
+    const account = this.account(accountId)
+    account.balance = nanos(account.balance + amount)
     account.entries++
-    const numbered = { ...entry, seq: account.entries, balance: account.balance }
-    const entered = Object.assign(numbered, { hash: chainHash(account.head, numbered) })
-    account.head = entered.hash
-    this.entries.push(entered)
-    return entered
+    const [seq, balance] = [account.entries, account.balance]
+    const numbered = { accountId, seq, kind, amount, balance, source, keyId, note, at, inputs, hash: '' }
+    numbered.hash = chainHash(account.head, numbered)
+    account.head = numbered.hash
+    this.entries.push(numbered)
+    return numbered
   }
 
   // ── what is touched ───────────────────────────────────────────────────────────────────────────────────────────────

@@ -7,14 +7,35 @@ const RANDOM_LETTERS = 15
  * Letters only: agents search error texts for `429` or `503` and retry when an id happens to contain one. The time comes
  * first, so that indexes over millions of ids grow at one end instead of everywhere.
  */
-export function newRequestId(now: number): string {
-  let id = ''
-  for (let place = 0, rest = now; place < TIME_LETTERS; place++) {
-    id = `${LETTERS[rest % LETTERS.length]}${id}`
+export const newRequestId = (now: number): string => timeLetters(now) + randomLetters()
+
+/** The last time that was asked for, and its letters: requests that come together have most of their ids in common. */
+let known = { time: -1, letters: '' }
+
+function timeLetters(time: number): string {
+  if (time === known.time) return known.letters
+  let letters = ''
+  for (let place = 0, rest = time; place < TIME_LETTERS; place++) {
+    letters = `${LETTERS[rest % LETTERS.length]}${letters}`
     rest = Math.floor(rest / LETTERS.length)
   }
-  for (const byte of crypto.getRandomValues(new Uint8Array(RANDOM_LETTERS))) id += LETTERS[byte % LETTERS.length]
-  return id
+  known = { time, letters }
+  return letters
+}
+
+/** Random letters for many ids are made at once: one call for random bytes instead of one for each id. */
+const RANDOM_IDS = 256
+let stock = ''
+let used = 0
+
+function randomLetters(): string {
+  if (used === stock.length) {
+    const bytes = crypto.getRandomValues(new Uint8Array(RANDOM_IDS * RANDOM_LETTERS))
+    stock = Array.from(bytes, byte => LETTERS[byte % LETTERS.length]).join('')
+    used = 0
+  }
+  used += RANDOM_LETTERS
+  return stock.slice(used - RANDOM_LETTERS, used)
 }
 
 export const newHex = (bytes: number): string => crypto.getRandomValues(new Uint8Array(bytes)).toHex()

@@ -16,6 +16,7 @@ const LOG_PAGES_MAX = 16_000
 export class EmbeddedDatabase {
   private readonly db: Database
   private readonly prepared: Statement[] = []
+  private bringUpToDate: () => void = () => {}
 
   constructor({ path, durability }: DatabaseOptions) {
     this.db = new Database(path, { create: true, strict: true, safeIntegers: true })
@@ -33,7 +34,12 @@ export class EmbeddedDatabase {
     }
   }
 
-  /** For statements on the path of every request: prepared once. */
+  /** For who keeps back what belongs into the file: is asked to write it before anybody else reads or writes. */
+  beforeOthers(bringUpToDate: () => void): void {
+    this.bringUpToDate = bringUpToDate
+  }
+
+  /** For statements on the path of every request: prepared once, and nobody is asked to bring the file up to date. */
   prepare<Row>(sql: string): Statement<Row, Value[]> {
     const statement = this.db.prepare<Row, Value[]>(sql)
     this.prepared.push(statement)
@@ -42,29 +48,39 @@ export class EmbeddedDatabase {
 
   /** The one row, or undefined. */
   get<Row>(sql: string, ...values: Value[]): Row | undefined {
+    this.bringUpToDate()
     return (this.db.query<Row, Value[]>(sql).get(...values) as Row | null) ?? undefined
   }
 
   all<Row>(sql: string, ...values: Value[]): Row[] {
+    this.bringUpToDate()
     return this.db.query<Row, Value[]>(sql).all(...values)
   }
 
   /** Returns how many rows were changed. */
   run(sql: string, ...values: Value[]): number {
+    this.bringUpToDate()
     return this.db.query<unknown, Value[]>(sql).run(...values).changes
   }
 
   /** Several statements without values. */
   script(sql: string): void {
+    this.bringUpToDate()
     this.db.run(sql)
   }
 
   /** All of it or nothing. */
   transaction<T>(work: () => T): T {
+    this.bringUpToDate()
     return this.db.transaction(work).immediate()
   }
 
   close(): void {
+    try {
+      this.bringUpToDate()
+    } catch {
+      // It is in the journal, and the next start brings it into its tables.
+    }
     // A database with unfinished statements stays open, and locked, behind a close that says nothing.
     for (const statement of this.prepared) statement.finalize()
     this.db.close(true)

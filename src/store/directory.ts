@@ -24,16 +24,35 @@ interface CallerRow {
   readonly keep_days: bigint | null
   readonly max_concurrent: bigint | null
   readonly max_per_minute: bigint | null
+  readonly expires_at: bigint | null
 }
+
+interface KnownCaller {
+  readonly caller: Caller
+  readonly expiresAt: number
+}
+
+/** Some megabytes, for more keys than are in use at once. */
+const CALLERS_MAX = 10_000
 
 /** Accounts and keys on the embedded database. */
 export class SqliteDirectory implements Directory {
   private readonly db: EmbeddedDatabase
   /** When keys were used since it was last written down: a write for each request would be a high price for a date. */
   private readonly usedAt = new Map<string, number>()
+  /** Who was let in, by the hash of their secret. The file is ours alone: whatever changes a key goes through here. */
+  private readonly callers = new Map<string, KnownCaller>()
+  private readonly selectCaller
 
   constructor(db: EmbeddedDatabase) {
     this.db = db
+    // Of keys and accounts, these columns are none that the ledger writes.
+    this.selectCaller = db.prepare<CallerRow>(
+      `SELECT k.id, k.account_id, a.grp, k.models, k.is_admins, k.keep_days, k.max_concurrent, k.max_per_minute,
+              k.expires_at
+       FROM keys k JOIN accounts a ON a.id = k.account_id
+       WHERE k.secret_hash = ? AND k.enabled = 1 AND k.revoked_at IS NULL`,
+    )
   }
 
   // ── accounts ────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -79,26 +98,19 @@ export class SqliteDirectory implements Directory {
   // ── keys ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
   async authenticate(secretHash: string, now: number): Promise<Caller | undefined> {
-    const row = this.db.get<CallerRow>(
-      `SELECT k.id, k.account_id, a.grp, k.models, k.is_admins, k.keep_days, k.max_concurrent, k.max_per_minute
-       FROM keys k JOIN accounts a ON a.id = k.account_id
-       WHERE k.secret_hash = ? AND k.enabled = 1 AND k.revoked_at IS NULL
-         AND (k.expires_at IS NULL OR k.expires_at > ?)`,
-      secretHash,
-      now,
-    )
+    const known = this.callers.get(secretHash) ?? this.readCaller(secretHash)
+    if (!known || known.expiresAt <= now) return undefined
+    this.usedAt.set(known.caller.keyId, now)
+    return known.caller
+  }
+
+  private readCaller(secretHash: string): KnownCaller | undefined {
+    const row = this.selectCaller.get(secretHash)
     if (!row) return undefined
-    this.usedAt.set(row.id, now)
-    return {
-      keyId: row.id,
-      accountId: row.account_id,
-      group: row.grp,
-      models: row.models === null ? undefined : (JSON.parse(row.models) as string[]),
-      isAdmins: row.is_admins === 1n,
-      keepDays: toNumber(row.keep_days),
-      maxConcurrent: toNumber(row.max_concurrent),
-      maxPerMinute: toNumber(row.max_per_minute),
-    }
+    const known = { caller: toCaller(row), expiresAt: toNumber(row.expires_at) ?? Number.POSITIVE_INFINITY }
+    if (this.callers.size >= CALLERS_MAX) this.callers.clear()
+    this.callers.set(secretHash, known)
+    return known
   }
 
   async createKey(key: NewKey): Promise<Key> {
@@ -164,6 +176,7 @@ export class SqliteDirectory implements Directory {
       id,
     )
     if (!before) return undefined
+    this.callers.clear()
     // Without a pause since it was read: a change of something else must not be undone by this one.
     const after = { ...toKey(before), ...changes }
     const row = this.db.get<KeyRow>(
@@ -184,10 +197,12 @@ export class SqliteDirectory implements Directory {
   }
 
   async revokeKey(id: string, now: number): Promise<boolean> {
+    this.callers.clear()
     return this.db.run('UPDATE keys SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL', now, id) > 0
   }
 
   async keepPlaygroundKeys(accountId: string, count: number, now: number): Promise<void> {
+    this.callers.clear()
     this.db.run(
       `UPDATE keys SET revoked_at = ? WHERE id IN (
          SELECT id FROM keys WHERE account_id = ? AND kind = 'playground' AND revoked_at IS NULL
@@ -211,3 +226,14 @@ export class SqliteDirectory implements Directory {
     return { ...key, lastUsedAt: this.usedAt.get(key.id) ?? key.lastUsedAt }
   }
 }
+
+const toCaller = (row: CallerRow): Caller => ({
+  keyId: row.id,
+  accountId: row.account_id,
+  group: row.grp,
+  models: row.models === null ? undefined : (JSON.parse(row.models) as string[]),
+  isAdmins: row.is_admins === 1n,
+  keepDays: toNumber(row.keep_days),
+  maxConcurrent: toNumber(row.max_concurrent),
+  maxPerMinute: toNumber(row.max_per_minute),
+})

@@ -26,6 +26,14 @@ const FAILURES_AND_REPEATS = `
   CREATE INDEX answers_by_expiry ON answers (expires_at);
 `
 
+/** What was decided and is not in its tables yet (`journal.ts`). */
+const JOURNAL = `
+  CREATE TABLE journal (
+    id    INTEGER PRIMARY KEY,
+    batch TEXT NOT NULL
+  ) STRICT;
+`
+
 /**
  * People who sign in, what they may change of the catalog, and what they are told. Secrets are hashed where they are only
  * compared (tokens, codes) and sealed where they are needed again (vendor keys, captured texts).
@@ -222,6 +230,7 @@ export const MIGRATIONS: readonly Migration[] = [
   ledgerThatCanBeVerified,
   PEOPLE_AND_CATALOG,
   FAILURES_AND_REPEATS,
+  JOURNAL,
 ]
 
 /**

@@ -1,5 +1,5 @@
 import { Database } from 'bun:sqlite'
-import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
+import { afterEach, beforeEach, describe, expect, spyOn, test } from 'bun:test'
 import { copyFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { GatewayError } from '../../src/core/failure.ts'
@@ -9,6 +9,7 @@ import type { PriceVersion } from '../../src/core/price.ts'
 import type { Store } from '../../src/core/store.ts'
 import { Ledger } from '../../src/ledger/ledger.ts'
 import { verify } from '../../src/ledger/verify.ts'
+import { Journal } from '../../src/store/journal.ts'
 import { openSqlite } from '../../src/store/sqlite.ts'
 import { newFolder } from '../support/duet.ts'
 
@@ -177,6 +178,8 @@ describe('4. Nothing leaks: owners and leases', () => {
   const leases = () => {
     const copy = join(newFolder(), 'duet.db')
     for (const end of ['', '-wal']) copyFileSync(path + end, copy + end)
+    // Opening it brings what is in the journal into the tables, and does no more.
+    openSqlite({ path: copy, durability: 'process' }).close()
     const db = new Database(copy)
     const rows = db.query('SELECT request_id, owner, expires_at FROM holds ORDER BY 1').values()
     db.close()
@@ -311,6 +314,28 @@ describe('4. Nothing leaks: a ledger that cannot write', () => {
     ])
     expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
     expect(await state()).toEqual({ ...chargedOnce, records: ['a ok', 'b ok'] })
+  })
+
+  test('takes no money twice for holds that came together, were written, and were reported as failed', async () => {
+    const append = spyOn(Journal.prototype, 'append')
+    append.mockImplementationOnce(function (this: Journal, rows) {
+      append.mockRestore()
+      this.append(rows)
+      throw new Error('written, and reported as failed')
+    })
+    await Promise.all([unavailable(hold('a')), unavailable(hold('b'))])
+    await hold('c')
+    await ledger.tend()
+    await ledger.settle(closing('c'))
+    store.close()
+    open('second')
+    expect(await state()).toEqual({ ...chargedOnce, records: ['a interrupted', 'b interrupted', 'c ok'] })
+  })
+
+  test('takes no money under an id that was refused before', async () => {
+    await ledger.refuse(refusal('a'))
+    await unavailable(hold('a'))
+    expect(await state()).toEqual({ ...untouched, records: ['a ledger_unavailable'] })
   })
 
   test('writes what is overdue before it says that everything is written', async () => {

@@ -2,6 +2,7 @@ import { Database } from 'bun:sqlite'
 import { afterAll, describe, expect, test } from 'bun:test'
 import { join } from 'node:path'
 import { databasePath } from '../../src/open-store.ts'
+import { openSqlite } from '../../src/store/sqlite.ts'
 import { PATHS } from '../pairs/pairs.ts'
 import { type Duet, type JsonBody, startDuet } from '../support/duet.ts'
 import { CHAT, MESSAGES, user } from '../support/http.ts'
@@ -27,7 +28,10 @@ const open = (duet: Duet, path: string, body: object): Promise<Response> =>
 
 /** What stands in the file of a Duet that does not run. */
 function rowsOf(duet: Duet, sql: string): JsonBody[] {
-  const db = new Database(databasePath(join(duet.folder, 'data')), { readwrite: true })
+  const path = databasePath(join(duet.folder, 'data'))
+  // Opening it brings what a killed process had in its journal into the tables, and does no more.
+  openSqlite({ path, durability: 'process' }).close()
+  const db = new Database(path, { readwrite: true })
   try {
     return db.query(sql).all()
   } finally {

@@ -23,16 +23,34 @@ export interface Circumstances {
   readonly isAnswerLost: boolean
 }
 
+/** What was done before, and what is to be explained now. */
+export interface Story {
+  /** Answered, and not looked at yet. */
+  readonly before: readonly Logged[]
+  readonly log: readonly Logged[]
+}
+
+/** What a model is after operations that went well, if every answer is the one that it gives. */
+export function apply(model: Model, log: readonly Logged[]): Model {
+  const next = model.copy()
+  for (const { operation, answer, isLost } of log) {
+    const expected = next.apply(operation)
+    if (answer !== undefined) checkAnswer(expected, answer, operation)
+    if (isLost && operation.type === 'hold') next.strays.add(operation.request.requestId)
+  }
+  return next
+}
+
 /**
  * Finds the one way in which the operations lead from the model to what was found, and returns the model after them.
  * What was answered has happened, in the order of submission. What was not answered has happened wholly or not at all,
  * and if it did, so did everything that was submitted before it.
  */
-export function explain(model: Model, log: readonly Logged[], found: Found, how: Circumstances): Model {
+export function explain(model: Model, { before, log }: Story, found: Found, how: Circumstances): Model {
   let nearest: Broken | undefined
   for (const reading of readings(log, how)) {
     try {
-      return follow(model, reading, found)
+      return follow(model, [...before, ...reading], found)
     } catch (error) {
       if (!(error instanceof Broken)) throw error
       nearest ??= error
@@ -44,12 +62,7 @@ export function explain(model: Model, log: readonly Logged[], found: Found, how:
 }
 
 function follow(model: Model, reading: readonly Logged[], found: Found): Model {
-  const next = model.copy()
-  for (const { operation, answer, isLost } of reading) {
-    const expected = next.apply(operation)
-    if (answer !== undefined) checkAnswer(expected, answer, operation)
-    if (isLost && operation.type === 'hold') next.strays.add(operation.request.requestId)
-  }
+  const next = apply(model, reading)
   checkState(next, found)
   return next
 }

@@ -14,10 +14,22 @@ export function chooseFault(random: Random, step: Step, isBehind: boolean): Faul
   const drawn = random.next()
   if (drawn < KILLS) return kill(random, step)
   if (drawn < KILLS + FAILURES) return fail(random, step, isBehind)
-  if (drawn < KILLS + FAILURES + LOST_ANSWERS && isSingle(step, ['hold', 'extend', 'settle', 'refuse', 'deposit'])) {
-    return { type: 'fail', point: 'after the commit', skip: 0, writes: 1 }
-  }
+  if (drawn < KILLS + FAILURES + LOST_ANSWERS) return loseAnswer(step)
   return undefined
+}
+
+/** It is written, and whoever asked is told that it is not. */
+function loseAnswer(step: Step): Fault | undefined {
+  if (isSingle(step, IN_JOURNAL)) return { type: 'fail', point: 'after a single write', skip: 0, writes: 1 }
+  if (!isSingle(step, ['refuse', 'deposit'])) return undefined
+  return { type: 'fail', point: 'after the commit', skip: 0, writes: 1 }
+}
+
+/** Death at a start, of which nothing is written but what the process before has left in its journal. */
+export function killAtStart(random: Random): Fault {
+  const points = ['before a transaction', 'before its first write', 'between two writes', 'before the commit'] as const
+  const point = random.pick([...points, 'after the commit'] as const)
+  return { type: 'kill', point, skip: skip(random, point) }
 }
 
 export function kill(random: Random, step: Step): Fault {
@@ -27,6 +39,7 @@ export function kill(random: Random, step: Step): Fault {
         ...{ 'before a transaction': 1, 'between two writes': 6, 'before the commit': 2, 'after the commit': 3 },
         // Prices are rare, and each is the only write of its transaction.
         ...{ 'before its first write': isSingle(step, ['publish']) ? 20 : 2, 'at rest': 1 },
+        ...{ 'before a single write': 3, 'after a single write': 4 },
       })
   return { type: 'kill', point, skip: skip(random, point) }
 }
@@ -38,7 +51,10 @@ function fail(random: Random, step: Step, isBehind: boolean): Fault {
   }
   const point: Point = isAlone(step)
     ? 'before a single write'
-    : random.pick(['before a transaction', 'before its first write', 'between two writes', 'before the commit'])
+    : random.pick([
+        ...(['before a transaction', 'before its first write', 'between two writes', 'before the commit'] as const),
+        'before a single write',
+      ])
   const writes = random.pick([1, random.between(1, 60), UNTIL_THE_END])
   return { type: 'fail', point, skip: skip(random, point), writes }
 }
@@ -49,6 +65,9 @@ function skip(random: Random, point: Point): number {
   const isOnce = point === 'before a single write' || point === 'after a single write'
   return isOnce || random.chance(0.8) ? 0 : random.between(1, 2)
 }
+
+/** What every request does: written down in the journal, one row for all that come together. */
+export const IN_JOURNAL: readonly string[] = ['hold', 'extend', 'settle']
 
 /** Written without a transaction. */
 const isAlone = (step: Step): boolean => isSingle(step, ['cap', 'enable', 'revoke', 'key'])

@@ -1,5 +1,4 @@
-import type { Statement } from 'bun:sqlite'
-import type { EmbeddedDatabase, Value } from '../../../src/store/database.ts'
+import type { EmbeddedDatabase } from '../../../src/store/database.ts'
 import type { EntryRow } from '../../../src/store/rows.ts'
 import { ENTRIES_WITH_PRICES } from '../../../src/store/rows.ts'
 
@@ -83,53 +82,49 @@ export interface Seen {
   readonly usageId: bigint
 }
 
+const ACCOUNTS = 'SELECT id, balance, held, spent, entries, head FROM accounts'
+const KEYS = 'SELECT id, account_id, cap, spent, held, enabled, revoked_at FROM keys'
+const HOLDS = 'SELECT request_id, account_id, key_id, amount, owner, expires_at FROM holds'
+const SUMS = `
+  SELECT account_id, key_id, count(*) AS entries, sum(amount) AS amount FROM entries GROUP BY account_id, key_id`
+const TOTALS = `
+  SELECT u.usage, u.cost, h.usage AS usage_by_hour, h.cost AS cost_by_hour,
+         (SELECT count(*) FROM prices) AS prices
+  FROM (SELECT count(*) AS usage, coalesce(sum(cost), 0) AS cost FROM usage) u,
+       (SELECT coalesce(sum(requests), 0) AS usage, coalesce(sum(cost), 0) AS cost FROM usage_hours) h`
+const ENTRIES = `${ENTRIES_WITH_PRICES} WHERE e.account_id = ? AND e.seq > ? ORDER BY e.seq`
+const USAGE = `
+  SELECT id, request_id, account_id, key_id, status, input, cache_read, cache_write, output, reasoning, price_id,
+         cost, held
+  FROM usage WHERE id > ? ORDER BY id`
+
 /**
  * Reads with questions of its own, so that a mistake in those of the store does not hide itself; only entries come as
  * the store reads them, for their hashes are over what it makes of them.
  */
 export class Looker {
-  private readonly accounts: Statement<FoundAccount, Value[]>
-  private readonly keys: Statement<FoundKey, Value[]>
-  private readonly selectHolds: Statement<FoundHold, Value[]>
-  private readonly sums: Statement<EntrySum, Value[]>
-  private readonly totals: Statement<Totals, Value[]>
-  private readonly entries: Statement<EntryRow, Value[]>
-  private readonly usage: Statement<FoundUsage, Value[]>
+  private readonly db: EmbeddedDatabase
 
   constructor(db: EmbeddedDatabase) {
-    this.accounts = db.prepare('SELECT id, balance, held, spent, entries, head FROM accounts')
-    this.keys = db.prepare('SELECT id, account_id, cap, spent, held, enabled, revoked_at FROM keys')
-    this.selectHolds = db.prepare('SELECT request_id, account_id, key_id, amount, owner, expires_at FROM holds')
-    this.sums = db.prepare(`
-      SELECT account_id, key_id, count(*) AS entries, sum(amount) AS amount FROM entries GROUP BY account_id, key_id`)
-    this.totals = db.prepare(`
-      SELECT u.usage, u.cost, h.usage AS usage_by_hour, h.cost AS cost_by_hour,
-             (SELECT count(*) FROM prices) AS prices
-      FROM (SELECT count(*) AS usage, coalesce(sum(cost), 0) AS cost FROM usage) u,
-           (SELECT coalesce(sum(requests), 0) AS usage, coalesce(sum(cost), 0) AS cost FROM usage_hours) h`)
-    this.entries = db.prepare(`${ENTRIES_WITH_PRICES} WHERE e.account_id = ? AND e.seq > ? ORDER BY e.seq`)
-    this.usage = db.prepare(`
-      SELECT id, request_id, account_id, key_id, status, input, cache_read, cache_write, output, reasoning, price_id,
-             cost, held
-      FROM usage WHERE id > ? ORDER BY id`)
+    this.db = db
   }
 
   look(seen: Seen): Found {
-    const accounts = this.accounts.all()
+    const accounts = this.db.all<FoundAccount>(ACCOUNTS)
     const before = (id: string) => seen.accounts.get(id)?.entries ?? 0
     const grown = accounts.filter(({ id, entries }) => entries !== BigInt(before(id)))
     return {
       accounts,
-      keys: this.keys.all(),
+      keys: this.db.all(KEYS),
       holds: this.holds(),
-      sums: this.sums.all(),
-      totals: this.totals.get() as Totals,
-      entries: grown.flatMap(({ id }) => this.entries.all(id, before(id))),
-      usage: this.usage.all(seen.usageId),
+      sums: this.db.all(SUMS),
+      totals: this.db.get(TOTALS) as Totals,
+      entries: grown.flatMap(({ id }) => this.db.all<EntryRow>(ENTRIES, id, before(id))),
+      usage: this.db.all(USAGE, seen.usageId),
     }
   }
 
   holds(): FoundHold[] {
-    return this.selectHolds.all()
+    return this.db.all(HOLDS)
   }
 }

@@ -86,6 +86,14 @@ export const SABOTAGES: Readonly<Record<string, Sabotage>> = {
     },
   },
 
+  'starts-without-what-is-in-the-journal': {
+    breaks: [1, 2, 3],
+    store(db) {
+      db.run('DELETE FROM journal')
+      return new SqliteLedger(db)
+    },
+  },
+
   'commits-every-row-alone': {
     breaks: [1, 2, 3, 4, 5, 8, 'answers'],
     database: class extends CrashingDatabase {
