@@ -14,9 +14,18 @@ export async function start(env: NodeJS.ProcessEnv, announce: (app: App) => void
 
 async function startOrExplain(env: NodeJS.ProcessEnv): Promise<App> {
   try {
-    return await startApp(readConfig(env), text => process.stderr.write(text))
+    return await startApp(readConfig(env), writerTo(Bun.stderr))
   } catch (error) {
     throw new Error(`cannot start: ${explain(error)}`, { cause: error })
+  }
+}
+
+/** Not `process.stderr`, with which all of the runtime's streams would be loaded: nothing else of a start needs them. */
+function writerTo(file: Bun.BunFile): (text: string) => void {
+  const sink = file.writer()
+  return text => {
+    sink.write(text)
+    sink.flush()
   }
 }
 

@@ -1,5 +1,9 @@
 import { z } from 'zod'
 
+// It would write code for every schema that it checks something with: that pays after thousands of checks, and a
+// configuration is checked once.
+z.config({ jitless: true })
+
 /** A value from the environment is text; where a number or a switch belongs, it is read as one. */
 const fromText = (value: unknown): unknown => {
   if (value === 'true' || value === 'false') return value === 'true'

@@ -1,4 +1,3 @@
-import { hash } from 'node:crypto'
 import type { ChargeInputs, Entry } from './ledger.ts'
 
 /** What the first entry of an account follows on. */
@@ -12,7 +11,7 @@ export function chainHash(before: string, entry: Omit<Entry, 'hash'>): string {
   const { accountId, seq, kind, amount, balance, source, keyId, note, at, inputs } = entry
   const texts = `${JSON.stringify(source)} ${note === undefined ? '' : JSON.stringify(note)}`
   const said = `${before} ${accountId} ${seq} ${kind} ${amount} ${balance} ${keyId ?? ''} ${at} ${charged(inputs)} ${texts}`
-  return hash('sha256', said, 'hex')
+  return Bun.SHA256.hash(said, 'hex')
 }
 
 function charged(inputs: ChargeInputs | undefined): string {

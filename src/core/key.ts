@@ -1,9 +1,8 @@
-import { createHash } from 'node:crypto'
 import type { NewKey } from './directory.ts'
 import { newHex } from './ids.ts'
 
 /** Secrets have 256 random bits, so a plain fast hash protects them; only the hash is ever stored or looked up. */
-export const hashSecret = (secret: string): string => createHash('sha256').update(secret).digest('hex')
+export const hashSecret = (secret: string): string => Bun.SHA256.hash(secret, 'hex')
 
 export interface KeyOwner {
   readonly accountId: string

@@ -1,5 +1,5 @@
 import { promisify } from 'node:util'
-import { zstdCompress, zstdDecompress } from 'node:zlib'
+import { late } from './late.ts'
 import type { Sealer } from './seal.ts'
 
 /** Answers of calls that were given a name (`idempotency-key`): whoever asks again under it gets the same one. */
@@ -43,8 +43,9 @@ interface Request {
 export const fingerprint = ({ protocol, headers, text }: Request, sealer: Sealer): string =>
   sealer.sign(`request ${JSON.stringify([protocol, headers])} ${text}`)
 
-const compress = promisify<Uint8Array, Buffer>(zstdCompress)
-const decompress = promisify<Uint8Array, { maxOutputLength: number }, Buffer>(zstdDecompress)
+const compress = (bytes: Uint8Array) => promisify<Uint8Array, Buffer>(late.zlib.zstdCompress)(bytes)
+const decompress = (bytes: Uint8Array, limits: { maxOutputLength: number }) =>
+  promisify<Uint8Array, typeof limits, Buffer>(late.zlib.zstdDecompress)(bytes, limits)
 
 const LENGTH_BYTES = 4
 

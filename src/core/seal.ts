@@ -1,4 +1,4 @@
-import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from 'node:crypto'
+import { late } from './late.ts'
 
 /** Keeps what must be read again from everyone who has the database but not the secret. */
 export interface Sealer {
@@ -16,18 +16,32 @@ const KEY_BYTES = 32
 const NONCE_BYTES = 12
 const TAG_BYTES = 16
 
-export function createSealer(secret: string): Sealer {
+interface Keys {
+  readonly sealing: Buffer
+  readonly signing: Buffer
+}
+
+function deriveKeys(secret: string): Keys {
+  const { hkdfSync } = late.crypto
   const derive = (purpose: string) => Buffer.from(hkdfSync('sha256', secret, '', `duet ${purpose}`, KEY_BYTES))
-  const [sealing, signing] = [derive('sealing'), derive('signing')]
+  return { sealing: derive('sealing'), signing: derive('signing') }
+}
+
+export function createSealer(secret: string): Sealer {
+  let derived: Keys | undefined
+  const keys = () => {
+    derived ??= deriveKeys(secret)
+    return derived
+  }
   const sealBytes = (bytes: Uint8Array) => {
-    const nonce = randomBytes(NONCE_BYTES)
-    const cipher = createCipheriv(CIPHER, sealing, nonce, { authTagLength: TAG_BYTES })
+    const nonce = late.crypto.randomBytes(NONCE_BYTES)
+    const cipher = late.crypto.createCipheriv(CIPHER, keys().sealing, nonce, { authTagLength: TAG_BYTES })
     const sealed = Buffer.concat([cipher.update(bytes), cipher.final()])
     return Buffer.concat([nonce, cipher.getAuthTag(), sealed])
   }
   const openBytes = (bytes: Uint8Array) => {
     const nonce = bytes.subarray(0, NONCE_BYTES)
-    const decipher = createDecipheriv(CIPHER, sealing, nonce, { authTagLength: TAG_BYTES })
+    const decipher = late.crypto.createDecipheriv(CIPHER, keys().sealing, nonce, { authTagLength: TAG_BYTES })
     decipher.setAuthTag(bytes.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES))
     const opened = decipher.update(bytes.subarray(NONCE_BYTES + TAG_BYTES))
     return Buffer.concat([opened, decipher.final()])
@@ -37,6 +51,6 @@ export function createSealer(secret: string): Sealer {
     open: sealed => openBytes(Buffer.from(sealed, 'base64')).toString('utf8'),
     sealBytes,
     openBytes,
-    sign: text => createHmac('sha256', signing).update(text).digest('hex'),
+    sign: text => new Bun.CryptoHasher('sha256', keys().signing).update(text).digest('hex'),
   }
 }

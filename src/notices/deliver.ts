@@ -1,4 +1,3 @@
-import { createHmac } from 'node:crypto'
 import type { Delivered, NoticeTarget } from '../core/notices.ts'
 
 /** A webhook that needs longer has more to do than to take a note. */
@@ -22,7 +21,7 @@ export async function deliver(target: NoticeTarget, message: unknown, limits: De
       headers: {
         'content-type': 'application/json',
         'user-agent': 'duet',
-        'x-duet-signature': `sha256=${createHmac('sha256', target.secret).update(body).digest('hex')}`,
+        'x-duet-signature': `sha256=${new Bun.CryptoHasher('sha256', target.secret).update(body).digest('hex')}`,
       },
       body,
       signal: AbortSignal.any([timeout, limits.stopping]),

@@ -1,9 +1,8 @@
-import { createHash } from 'node:crypto'
 import { newHex } from '../core/ids.ts'
 
 const LEGAL = /^[A-Za-z0-9_-]+$/
 
-const digest = (text: string): string => createHash('sha256').update(text).digest('hex')
+const digest = (text: string): string => Bun.SHA256.hash(text, 'hex')
 
 /**
  * Ids and names travel through histories of several vendors. One that the receiving dialect would refuse is made legal

@@ -1,7 +1,5 @@
+import { deserialize } from 'bun:jsc'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
-import { brotliCompress, constants, gzip } from 'node:zlib'
-import { joinStyles } from './styles.ts'
 
 export interface Asset {
   readonly type: string
@@ -20,70 +18,29 @@ export interface Bundle {
 
 export const ASSETS = '/console/assets/'
 
-const FOLDER = join(import.meta.dir, '../../../console')
-/** As `index.html` names them. */
-const SCRIPTS = ['main.tsx', 'app/boot.ts']
-const STYLES = 'style/index.css'
-/** Above this the time grows much faster than the size shrinks. */
-const BROTLI_QUALITY = 9
-/** The most there is: it takes milliseconds, once. */
-const GZIP_LEVEL = 9
+const BUILDER = join(import.meta.dir, 'build.ts')
+/** It takes a second on an idle machine. */
+const BUILD_MS_MAX = 60_000
+/** Many times what the console has. */
+const BUNDLE_BYTES_MAX = 64 * 1024 * 1024
 
-const brotli = promisify(brotliCompress)
-const zip = promisify(gzip)
-
-/** The whole console, in memory. The bundler and both compressors work on threads of their own. */
+/**
+ * The whole console, in memory. It is made by a process of its own: what the bundler takes, some 13 MB, is never given
+ * back by the process it runs in, which would carry it from the first visit on.
+ */
 export async function buildBundle(): Promise<Bundle> {
-  const { success, logs, outputs } = await Bun.build({
-    entrypoints: SCRIPTS.map(entry => join(FOLDER, entry)),
-    root: FOLDER,
-    target: 'browser',
-    minify: true,
-    splitting: true,
-    publicPath: ASSETS,
-    naming: { entry: '[name]-[hash].[ext]', chunk: 'chunk-[hash].[ext]', asset: '[name]-[hash].[ext]' },
-    jsx: { runtime: 'automatic', importSource: 'preact', development: false },
-    define: { 'process.env.NODE_ENV': '"production"' },
-    // What it would throw does not say what is wrong.
-    throw: false,
+  const builder = Bun.spawn([process.execPath, BUILDER], {
+    // It needs no setting, and least of all our secrets; nor what may lie in the folder that Duet was started in.
+    env: {},
+    cwd: import.meta.dir,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    timeout: BUILD_MS_MAX,
+    maxBuffer: BUNDLE_BYTES_MAX,
   })
-  if (!success) throw new Error(logs.map(log => Bun.inspect(log)).join('\n'))
-  const css = await joinStyles(join(FOLDER, STYLES))
-  const styleName = `style-${hashOf(css)}.css`
-  const assets = await Promise.all([
-    compress(styleName, { type: 'text/css; charset=utf-8', text: css }),
-    ...outputs.map(async output => compress(baseName(output.path), { type: output.type, text: await output.text() })),
+  const [bundle, complaint] = await Promise.all([
+    new Response(builder.stdout).arrayBuffer(),
+    new Response(builder.stderr).text(),
   ])
-  const html = pointAtAssets(await Bun.file(join(FOLDER, 'index.html')).text(), [
-    [STYLES, styleName],
-    ...SCRIPTS.map(script => [script, nameOf(script, outputs)] as const),
-  ])
-  const [, page] = await compress('index.html', { type: 'text/html; charset=utf-8', text: html })
-  return { html: page, etag: `"${hashOf(html)}"`, assets: new Map(assets) }
+  if ((await builder.exited) !== 0) throw new Error(complaint.trim() || 'the bundler did not finish')
+  return deserialize(bundle) as Bundle
 }
-
-/** The page names sources, so that it reads like any page; browsers get what was made of them. */
-function pointAtAssets(html: string, names: readonly (readonly [source: string, asset: string])[]): string {
-  return names.reduce((page, [source, asset]) => page.replaceAll(`./${source}`, ASSETS + asset), html)
-}
-
-function nameOf(script: string, outputs: readonly Bun.BuildArtifact[]): string {
-  const stem = baseName(script).replace(/\.\w+$/, '-')
-  const entry = outputs.find(({ kind, path }) => kind === 'entry-point' && baseName(path).startsWith(stem))
-  if (!entry) throw new Error(`the bundle has nothing for ${script}`)
-  return baseName(entry.path)
-}
-
-async function compress(name: string, { type, text }: { type: string; text: string }): Promise<[string, Asset]> {
-  const plain = new TextEncoder().encode(text)
-  const params = {
-    [constants.BROTLI_PARAM_QUALITY]: BROTLI_QUALITY,
-    [constants.BROTLI_PARAM_SIZE_HINT]: plain.byteLength,
-  }
-  const [br, gzip] = await Promise.all([brotli(plain, { params }), zip(plain, { level: GZIP_LEVEL })])
-  return [name, { type, plain, br: new Uint8Array(br), gzip: new Uint8Array(gzip) }]
-}
-
-const hashOf = (text: string) => Bun.hash(text).toString(36)
-
-const baseName = (path: string) => path.slice(path.lastIndexOf('/') + 1)
