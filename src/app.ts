@@ -12,6 +12,7 @@ import { Keeper } from './gateway/keeper.ts'
 import { KeyLimits } from './gateway/key-limits.ts'
 import { previewRequest } from './gateway/preview.ts'
 import { probeChannel } from './gateway/probe.ts'
+import { Recollection } from './gateway/recollection.ts'
 import { Refusals } from './gateway/refusals.ts'
 import { Repeats } from './gateway/repeats.ts'
 import { Router } from './gateway/router.ts'
@@ -124,9 +125,10 @@ export async function startApp(
   const refusals = new Refusals({ ledger, clock, report: tellLost('a refused request was not recorded') })
   const keeper = new Keeper({ captures, sealer, consoleUrl: hintUrl, report: tellLost('a request was not stored') })
   const repeats = new Repeats({ answers: store.answers, sealer, refusals, clock })
+  const recollection = new Recollection({ clock })
   const listening = listen(config, {
     gateway: {
-      ...{ keys: directory, ledger, refusals, keeper, repeats, clock, catalog },
+      ...{ keys: directory, ledger, refusals, keeper, repeats, recollection, clock, catalog },
       limits: new KeyLimits(() => performance.now()),
       ...{ flights, router, breakers, health, counts: attempts, onExcess },
     },
@@ -149,7 +151,9 @@ export async function startApp(
   const firstKey = await createFirstAccount(config.bootstrapKey, { directory, ledger, records, clock })
   const signInLink = await createFirstInvite({ directory, people, sealer, clock, publicUrl })
 
-  const chores = choresOf({ ledger, redemptions, directory, people, captures, repeats, notifier, log, clock })
+  const chores = choresOf({
+    ...{ ledger, redemptions, directory, people, captures, repeats, recollection, notifier, log, clock },
+  })
   const tending = new Tending(chores, log)
   await tending.begin(TEND_MS)
 

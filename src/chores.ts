@@ -1,6 +1,7 @@
 import type { Captures } from './core/captures.ts'
 import type { Directory } from './core/directory.ts'
 import type { People } from './core/people.ts'
+import type { Recollection } from './gateway/recollection.ts'
 import type { Repeats } from './gateway/repeats.ts'
 import type { Ledger } from './ledger/ledger.ts'
 import type { Redemptions } from './ledger/redemptions.ts'
@@ -15,6 +16,7 @@ export interface ChoresDeps {
   readonly people: People
   readonly captures: Captures
   readonly repeats: Repeats
+  readonly recollection: Recollection
   readonly notifier: Notifier
   readonly log: Log
   readonly clock: () => number
@@ -22,7 +24,7 @@ export interface ChoresDeps {
 
 /** What a running Duet looks after by itself. */
 export function choresOf(deps: ChoresDeps): readonly Chore[] {
-  const { directory, people, captures, repeats, notifier, log, clock } = deps
+  const { directory, people, captures, repeats, recollection, notifier, log, clock } = deps
   return [
     { name: 'tending the ledger', run: () => tendLedger(deps) },
     { name: 'paying interrupted redemptions', run: () => payInterrupted(deps) },
@@ -30,6 +32,7 @@ export function choresOf(deps: ChoresDeps): readonly Chore[] {
     { name: 'forgetting sessions that have ended', run: () => people.sweep(clock()) },
     { name: 'forgetting stored prompts that have expired', isSlow: true, run: () => captures.purge(clock()) },
     { name: 'forgetting answers that nobody asked for again', isSlow: true, run: () => repeats.forgetExpired() },
+    { name: 'forgetting conversations that do not go on', run: async () => recollection.forgetExpired() },
     { name: 'telling low balances', isSlow: true, run: async () => logTold(await notifier.check(), log) },
   ]
 }

@@ -1,3 +1,7 @@
+import type { Source, TextSize } from './source.ts'
+
+export type { TextSize }
+
 /** The two dialects, as operators and records name them. */
 export type ProtocolName = 'chat' | 'messages'
 
@@ -16,18 +20,12 @@ export interface ImagePlace {
   readonly characters: number
 }
 
-/** The length of a text in UTF-16 units and in UTF-8 bytes: what token estimates are made of. */
-export interface TextSize {
-  readonly characters: number
-  readonly bytes: number
-}
-
 /** A validated request, still in its own dialect: what every step needs to know without looking into the body again. */
 export interface Ask {
   readonly protocol: ProtocolName
   readonly body: JsonObject
-  /** The body's own text: like pairs forward it, and tool arguments are copied from it digit by digit. */
-  readonly text: string
+  /** The body as it came: like pairs forward it, and tool arguments are copied from it digit by digit. */
+  readonly source: Source
   readonly model: string
   readonly stream: boolean
   readonly includeUsage: boolean

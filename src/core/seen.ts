@@ -1,5 +1,8 @@
+import type { TextSize } from './ask.ts'
 import type { FinishReason, TurnEvent } from './turn.ts'
 import type { Usage } from './usage.ts'
+
+const sizeOf = (piece: string): TextSize => ({ characters: piece.length, bytes: Buffer.byteLength(piece) })
 
 /** What was seen of an answer so far: enough to bill it wherever it stops. */
 export class Seen {
@@ -18,18 +21,25 @@ export class Seen {
   readonly thought = { characters: 0, bytes: 0, pieces: 0 }
 
   text(piece: string): void {
-    if (piece === '') return
-    this.pieces++
-    this.characters += piece.length
-    this.bytes += Buffer.byteLength(piece)
+    if (piece !== '') this.add(sizeOf(piece))
   }
 
   thinking(piece: string): void {
-    if (piece === '') return
-    this.text(piece)
+    if (piece !== '') this.addThought(sizeOf(piece))
+  }
+
+  /** A piece of text of this size, which is not nothing. */
+  add({ characters, bytes }: TextSize): void {
+    this.pieces++
+    this.characters += characters
+    this.bytes += bytes
+  }
+
+  addThought(size: TextSize): void {
+    this.add(size)
     this.thought.pieces++
-    this.thought.characters += piece.length
-    this.thought.bytes += Buffer.byteLength(piece)
+    this.thought.characters += size.characters
+    this.thought.bytes += size.bytes
   }
 
   event(event: TurnEvent): void {

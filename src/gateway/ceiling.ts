@@ -1,7 +1,7 @@
 import type { Ask } from '../core/ask.ts'
 import { GatewayError } from '../core/failure.ts'
 import { type Nanos, parseDollars, ZERO } from '../core/money.ts'
-import { editMembers } from '../protocol/json.ts'
+import { editSource, TextSource } from '../protocol/json.ts'
 
 const HEADER = 'x-duet-max-cost'
 
@@ -25,5 +25,5 @@ export const askedAsStream = (ask: Ask): Ask => ({
   ...ask,
   stream: true,
   body: { ...ask.body, stream: true },
-  text: editMembers(ask.text, { stream: 'true' }),
+  source: new TextSource(editSource(ask.source, new Map([['stream', 'true']]))),
 })

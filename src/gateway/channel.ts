@@ -1,9 +1,10 @@
+import type { Abort } from '../core/abort.ts'
 import type { Ask } from '../core/ask.ts'
 import type { Channel, Model, ServedModel, UsableKey } from '../core/catalog.ts'
 import type { Failure } from '../core/failure.ts'
 import type { Target } from '../protocol/protocol.ts'
 import { PROTOCOLS } from '../protocol/protocols.ts'
-import { callUpstream, type UpstreamReply } from '../upstream/client.ts'
+import { callUpstream, type UpstreamReply, type UpstreamRequest } from '../upstream/client.ts'
 import type { Pair } from './pair.ts'
 import { passthrough } from './passthrough.ts'
 import { translate } from './translate.ts'
@@ -42,11 +43,11 @@ export interface ChannelCall {
   readonly ask: Ask
   /** The caller's; those that belong to the dialect go on to a like upstream. */
   readonly headers: Headers
-  readonly body: string
-  readonly abort: AbortController
+  readonly body: UpstreamRequest['body']
+  readonly abort: Abort
 }
 
-export async function callChannel({ channel, key, ask, headers, body, abort }: ChannelCall): Promise<UpstreamReply> {
+export function callChannel({ channel, key, ask, headers, body, abort }: ChannelCall): Promise<UpstreamReply> {
   const protocol = PROTOCOLS[channel.protocol]
   return callUpstream({
     url: `${channel.baseUrl}${protocol.path}`,

@@ -17,79 +17,78 @@ import { WatchedStream } from './watch.ts'
 /** Makes the caller's answer of an upstream's: whole, as a stream, or as a stream that is stopped in time and folded. */
 export function deliver(attempt: Attempt, upstream: UpstreamReply, dropped: readonly string[]): Promise<Reply> {
   const headers = replyHeaders(attempt, dropped)
-  attempt.settlement.present(headers)
+  attempt.request.settlement.present(headers)
   return wayOf(attempt)(attempt, upstream, headers)
 }
 
-type Way = (attempt: Attempt, upstream: UpstreamReply, headers: Record<string, string>) => Promise<Reply>
+type ReplyHeaders = Record<string, string>
+type Way = (attempt: Attempt, upstream: UpstreamReply, headers: ReplyHeaders) => Promise<Reply>
 
-function wayOf({ ask, ceiling }: Attempt): Way {
-  if (ask.stream) return streamed
-  return ceiling === undefined ? whole : folded
+function wayOf({ request, prepared }: Attempt): Way {
+  if (prepared.ask.stream) return streamed
+  return request.ceiling === undefined ? whole : folded
 }
 
-function replyHeaders({ channel, showsChannel }: Attempt, dropped: readonly string[]): Record<string, string> {
-  return {
-    ...channel.replyHeaders,
-    ...(showsChannel ? { 'x-duet-channel': channel.name } : {}),
-    ...(dropped.length > 0 ? { 'x-duet-dropped': dropped.join(',') } : {}),
-  }
+function replyHeaders({ request, route: { channel } }: Attempt, dropped: readonly string[]): ReplyHeaders {
+  const headers: ReplyHeaders = { ...channel.replyHeaders }
+  if (request.showsChannel) headers['x-duet-channel'] = channel.name
+  if (dropped.length > 0) headers['x-duet-dropped'] = dropped.join(',')
+  return headers
 }
 
-async function whole(attempt: Attempt, upstream: UpstreamReply, headers: Record<string, string>): Promise<Reply> {
-  const { pair, settlement, meter, promptEstimate } = attempt
-  const answer = pair.body(await upstream.text(), viewFor(attempt))
+async function whole(attempt: Attempt, upstream: UpstreamReply, headers: ReplyHeaders): Promise<Reply> {
+  const { settlement, meter, promptEstimate, shortage } = attempt.request
+  const answer = attempt.prepared.pair.body(await upstream.text(), viewFor(attempt))
   settlement.firstByte()
-  const { counted, ending } = meter.conclude(count(answer.seen, promptEstimate), endingOf(answer.seen, attempt))
+  const { counted, ending } = meter.conclude(count(answer.seen, promptEstimate), endingOf(answer.seen, shortage))
   const charged = await settlement.charge(counted, { ending, write: bill => answer.render(bill) })
-  return { headers: { ...headers, ...moneyHeaders(charged) }, body: charged.text }
+  return { headers: withMoney(headers, charged), body: charged.text }
 }
 
 /** An answer that reached a limit which only the money, or a ceiling, had set ended for want of that. */
-function endingOf({ reason }: Seen, { shortage }: Pick<Limits, 'shortage'>): Ending | undefined {
+function endingOf({ reason }: Seen, shortage: Limits['shortage']): Ending | undefined {
   return reason === 'length' ? (shortage ?? reason) : reason
 }
 
-function moneyHeaders({ bill, balance, keyRemaining }: Charged): Record<string, string> {
-  return {
-    'x-duet-cost': bill.cost,
-    'x-duet-balance': formatDollars(balance),
-    ...(keyRemaining === undefined ? {} : { 'x-duet-key-remaining': formatDollars(keyRemaining) }),
-  }
+function withMoney(headers: ReplyHeaders, { bill, balance, keyRemaining }: Charged): ReplyHeaders {
+  const told: ReplyHeaders = { ...headers, 'x-duet-cost': bill.cost, 'x-duet-balance': formatDollars(balance) }
+  if (keyRemaining !== undefined) told['x-duet-key-remaining'] = formatDollars(keyRemaining)
+  return told
 }
 
 /** A whole answer with a ceiling: what makes it is stopped there, if need be. */
-async function folded(attempt: Attempt, upstream: UpstreamReply, headers: Record<string, string>): Promise<Reply> {
-  const { ask, pair } = attempt
+async function folded(attempt: Attempt, upstream: UpstreamReply, headers: ReplyHeaders): Promise<Reply> {
+  const { ask, pair } = attempt.prepared
   if (!(await upstream.isStream())) return whole(attempt, upstream, headers)
   const stream = pair.stream({ ...viewFor(attempt), includeUsage: true })
   const answer = new FoldedStream(stream, PROTOCOLS[ask.protocol].foldStream())
   const charged = await watch(attempt, upstream, answer).whole()
-  return { headers: { ...headers, ...moneyHeaders(charged) }, body: charged.text }
+  return { headers: withMoney(headers, charged), body: charged.text }
 }
 
-async function streamed(attempt: Attempt, upstream: UpstreamReply, headers: Record<string, string>): Promise<Reply> {
-  const { pair, settlement } = attempt
+async function streamed(attempt: Attempt, upstream: UpstreamReply, headers: ReplyHeaders): Promise<Reply> {
+  const { settlement } = attempt.request
+  const { pair } = attempt.prepared
   const view = viewFor(attempt)
   const answer = (await upstream.isStream()) ? pair.stream(view) : pair.bodyAsStream(await upstream.text(), view)
   return { headers, body: await watch(attempt, upstream, answer).open(), ended: settlement.ended }
 }
 
-function watch(attempt: Attempt, upstream: UpstreamReply, answer: AnswerStream): WatchedStream {
-  const { call, ask, settlement, meter, abort, promptEstimate } = attempt
+function watch({ request, prepared, route, abort }: Attempt, upstream: UpstreamReply, answer: AnswerStream) {
+  const { call, model, settlement, meter, promptEstimate, shortage } = request
   return new WatchedStream({
     upstream,
     answer,
     settlement,
     meter,
-    protocol: PROTOCOLS[ask.protocol],
+    protocol: PROTOCOLS[prepared.ask.protocol],
     requestId: call.requestId,
     promptEstimate,
-    cut: abort.signal,
-    conceal: concealer(attempt.model, attempt.channel),
-    endingOf: seen => endingOf(seen, attempt),
+    cut: abort,
+    conceal: concealer(model, route.channel),
+    endingOf: seen => endingOf(seen, shortage),
   })
 }
 
-const viewFor = ({ ask, model, call: { startedAt }, promptEstimate }: Attempt): View =>
-  viewOf(ask, { model, startedAt, promptEstimate })
+const viewFor = ({ request: { model, call, promptEstimate }, prepared }: Attempt): View =>
+  viewOf(prepared.ask, { model, startedAt: call.startedAt, promptEstimate })

@@ -36,6 +36,11 @@ export class FoldedStream implements AnswerStream {
     return this.keep(this.stream.push(frame))
   }
 
+  pushAlike(source: SseReader, charactersMax = -1): string | undefined {
+    const text = this.stream.pushAlike(source, charactersMax)
+    return text === undefined ? undefined : this.keep(text)
+  }
+
   end(): string {
     return this.keep(this.stream.end())
   }

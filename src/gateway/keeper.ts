@@ -56,9 +56,9 @@ export class Keeper {
     await Promise.all(this.writing)
   }
 
-  private write({ call, caller, text }: Inquiry, sent: Copy): void {
+  private write({ call, caller, bytes }: Inquiry, sent: Copy): void {
     const asked = new Copy(BYTES_MAX)
-    asked.addText(text)
+    asked.add(bytes)
     const about = { requestId: call.requestId, keyId: caller.keyId, createdAt: call.startedAt }
     const exchange = { request: asked.text(), response: sent.text() }
     const writing = this.store({ ...about, isCut: asked.isCut || sent.isCut }, exchange).catch(this.deps.report)

@@ -39,6 +39,8 @@ export class Meter {
   private reported: Usage | undefined
   /** The output that is paid for, once the prompt is. */
   private coveredTokens: number
+  /** Up to this length of the answer the money lasts, and no more need be asked for; unless something is counted anew. */
+  carefreeCharacters = -1
   private asking: Promise<void> | undefined
   private wasRefused = false
 
@@ -54,9 +56,14 @@ export class Meter {
   /** Whether all that was relayed is paid for; asks for more in good time. */
   covers(seen: Seen): boolean {
     if (seen.usage !== this.reported) this.recount(seen)
+    // This is asked for every frame, and nearly always there is nothing more to it.
+    if (seen.characters <= this.carefreeCharacters) return true
     const used = this.outputOf(seen)
     const mayGrow = this.coveredTokens < this.metered.limitTokens && !this.wasRefused
     if (mayGrow && this.coveredTokens - used < AHEAD_TOKENS) this.ask(used)
+    // However it is counted, a character is not more than a token.
+    const room = this.coveredTokens - this.highestOf(seen) - (mayGrow ? AHEAD_TOKENS : 0)
+    this.carefreeCharacters = seen.characters + room
     return used <= this.coveredTokens
   }
 
@@ -130,7 +137,12 @@ export class Meter {
         this.held = nanos(this.held + most)
       }
     }
-    this.coveredTokens = affordableOutput(this.held, this.promptCost, price)
+    this.cover(affordableOutput(this.held, this.promptCost, price))
+  }
+
+  private cover(tokens: number): void {
+    this.coveredTokens = tokens
+    this.carefreeCharacters = -1
   }
 
   /** No more is ever held than the caller would pay. */
@@ -145,7 +157,7 @@ export class Meter {
     const { price, promptEstimate } = this.metered
     this.reported = seen.usage
     this.promptCost = cost({ ...count(seen, promptEstimate).usage, output: 0 }, price)
-    this.coveredTokens = affordableOutput(this.held, this.promptCost, price)
+    this.cover(affordableOutput(this.held, this.promptCost, price))
   }
 
   /**
@@ -153,16 +165,14 @@ export class Meter {
    * but a piece is a token at least: money is held for the highest count, a bill of ours is made of the length alone.
    */
   private outputOf(seen: Seen): number {
-    const { thought } = seen
-    const thinking = tokensOf(thought)
-    const speech = tokensOf({
-      characters: seen.characters - thought.characters,
-      bytes: seen.bytes - thought.bytes,
-      pieces: seen.pieces - thought.pieces,
-    })
-    const made = seen.usage?.output ?? 0
-    const all = Math.max(thinking + speech, made)
-    return all > this.ceilingTokens ? all : Math.max(thinking + this.trusted(speech), made)
+    const all = this.highestOf(seen)
+    if (all > this.ceilingTokens) return all
+    return Math.max(tokensOf(seen.thought) + this.trusted(speechOf(seen)), seen.usage?.output ?? 0)
+  }
+
+  /** The same, with no trust in upstream. */
+  private highestOf(seen: Seen): number {
+    return Math.max(tokensOf(seen.thought) + speechOf(seen), seen.usage?.output ?? 0)
   }
 
   /** Upstream is told how far an answer may go; only if it goes on and on does it not care. Reasoning has no such limit. */
@@ -178,3 +188,10 @@ export class Meter {
 }
 
 const tokensOf = (size: Seen['thought']): number => Math.max(estimateTokens(size), size.pieces)
+
+const speechOf = (seen: Seen): number =>
+  tokensOf({
+    characters: seen.characters - seen.thought.characters,
+    bytes: seen.bytes - seen.thought.bytes,
+    pieces: seen.pieces - seen.thought.pieces,
+  })

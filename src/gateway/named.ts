@@ -73,7 +73,9 @@ export class Running implements Named, Repeatable {
     this.recording = new Recording(deps.limits)
     this.requestId = inquiry.call.requestId
     const call = { ...inquiry.call, signal: this.recording.abandoned }
-    this.reply = work({ ...inquiry, call, repeatable: this }).then(reply => this.record(reply))
+    // It is under way as long as its answer comes, whoever still waits for that.
+    const answer = call.stay.through(work({ ...inquiry, call, repeatable: this }))
+    this.reply = answer.then(reply => this.record(reply))
     this.over = this.reply.then(
       ({ ended }) => ended,
       () => {},

@@ -19,6 +19,7 @@ export function replay(events: readonly TurnEvent[], encoder: StreamEncoder, see
     done: true,
     isComplete: true,
     push: () => '',
+    pushAlike: () => undefined,
     end: () => text,
     shorten: () => '',
     close: bill => encoder.close(bill),

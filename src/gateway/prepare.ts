@@ -2,6 +2,7 @@ import type { Ask } from '../core/ask.ts'
 import { type Channel, imagePolicy, type Model } from '../core/catalog.ts'
 import { asGatewayError, GatewayError } from '../core/failure.ts'
 import type { Nanos } from '../core/money.ts'
+import { editedRequest } from '../protocol/edited.ts'
 import { withoutImages } from '../protocol/images.ts'
 import { droppedNames } from '../protocol/names.ts'
 import type { EditedRequest, Target } from '../protocol/protocol.ts'
@@ -36,7 +37,7 @@ function applyImagePolicy(ask: Ask, model: Model, channel: Channel): Ask {
   const policy = imagePolicy(model, servedBy(channel, model).capabilities)
   if (policy === 'forward') return ask
   if (policy === 'reject') throw new GatewayError({ kind: 'image-rejected', model: model.id, param: first.param })
-  const text = withoutImages(ask.text, ask.images)
+  const text = withoutImages(ask.source, ask.images)
   return { ...PROTOCOLS[ask.protocol].read(JSON.parse(text), text), droppedImages: true }
 }
 
@@ -58,8 +59,13 @@ export function encode(parts: Encoding, headers: Headers): EditedRequest {
 
 /** What the upstream is sent, and what of the request it cannot be given. */
 export function encodeFor({ ask, pair, model, channel, maxTokens }: Encoding): EditedRequest {
-  const { body, dropped } = requestTo(targetOf(model, channel, maxTokens), pair)
-  return { body, dropped: droppedNames(ask.droppedImages ? ['image', ...dropped] : dropped) }
+  const request = requestTo(targetOf(model, channel, maxTokens), pair)
+  const { dropped } = request
+  if (dropped.length === 0 && !ask.droppedImages) return request
+  return editedRequest(
+    request.pieces ?? request.body,
+    droppedNames(ask.droppedImages ? ['image', ...dropped] : dropped),
+  )
 }
 
 const isStrict = (headers: Headers): boolean => /^(true|1)$/i.test(headers.get('x-duet-strict')?.trim() ?? '')

@@ -1,3 +1,4 @@
+import { Abort } from '../core/abort.ts'
 import type { JsonObject, ProtocolName } from '../core/ask.ts'
 import type { Channel, Model, UsableKey } from '../core/catalog.ts'
 import type { Failure } from '../core/failure.ts'
@@ -50,7 +51,7 @@ async function probe(
     ...outcome,
   })
   try {
-    const reply = await callChannel({ channel, key, ask, body, headers: new Headers(), abort: new AbortController() })
+    const reply = await callChannel({ channel, key, ask, body, headers: new Headers(), abort: new Abort() })
     const answer = pair.body(await reply.text(), viewOf(ask, { model, startedAt, promptEstimate: 0 }))
     const said = textOf(JSON.parse(answer.render({ usage: NO_USAGE, cost: '' })))
     answered({ channel, key })

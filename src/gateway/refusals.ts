@@ -11,12 +11,14 @@ export interface Inquiry {
   readonly call: Call
   readonly caller: Caller
   readonly protocol: Protocol
-  /** Empty until it was read. */
-  text: string
+  /** Both empty until they were read. */
+  bytes: Uint8Array
   body: JsonObject
   /** Set for a call that may be asked for again. */
   readonly repeatable?: Repeatable
 }
+
+export const NOTHING_READ = { bytes: new Uint8Array(), body: {} }
 
 interface RefusalsDeps {
   readonly ledger: Ledger

@@ -1,9 +1,11 @@
+import type { Abort } from '../core/abort.ts'
 import type { Ask } from '../core/ask.ts'
 import type { Model } from '../core/catalog.ts'
 import { type Failure, GatewayError } from '../core/failure.ts'
 import type { Nanos } from '../core/money.ts'
 import { countPrompt } from '../metering/count.ts'
 import { asAnswerFailure } from '../protocol/answer.ts'
+import type { EditedRequest } from '../protocol/protocol.ts'
 import { type Excluded, NONE_EXCLUDED, type Route } from '../routing/choose.ts'
 import { callChannel, concealer } from './channel.ts'
 import { deliver } from './deliver.ts'
@@ -63,54 +65,64 @@ export async function relay(request: Relay): Promise<Reply> {
 }
 
 /** One try of one upstream. */
-export interface Attempt extends Relay, Prepared, Route {
-  readonly abort: AbortController
+export interface Attempt {
+  readonly request: Relay
+  readonly prepared: Prepared
+  readonly route: Route
+  readonly abort: Abort
   readonly isAsked: boolean
 }
 
 function begin(request: Relay, prepared: Prepared): Attempt {
   const abort = request.flight.call()
-  return { ...request, ...prepared, ...request.tries.route, abort, isAsked: !abort.signal.aborted }
+  return { request, prepared, route: request.tries.route, abort, isAsked: !abort.isAborted }
 }
 
 async function answer(attempt: Attempt): Promise<Reply> {
-  const { call, channel, key, ask, abort, tries, flight } = attempt
-  const { body, dropped } = encode(attempt, call.headers)
-  const upstream = await callChannel({ channel, key, ask, headers: call.headers, body, abort })
+  const { request, prepared, route, abort } = attempt
+  const { call, tries, flight } = request
+  const { ask } = prepared
+  const edited = encoded(request, prepared, route)
+  const body = edited.pieces ?? edited.body
+  const upstream = await callChannel({ ...route, ask, headers: call.headers, body, abort })
   tries.heard()
-  const reply = await deliver(attempt, upstream, dropped)
+  const reply = await deliver(attempt, upstream, edited.dropped)
   flight.answered()
   return reply
 }
 
-/** Records are read by people whose business it is no more than the caller's. */
-function concealed({ model, channel }: Attempt, error: unknown): GatewayError {
-  const { failure, cause } = asAnswerFailure(error)
-  return new GatewayError(concealer(model, channel)(failure), cause)
+function encoded({ call, model, maxTokens }: Relay, { ask, pair }: Prepared, { channel }: Route): EditedRequest {
+  return encode({ ask, pair, model, channel, maxTokens }, call.headers)
 }
 
-function nextAttempt(last: Attempt, { failure }: GatewayError): Attempt | undefined {
-  const { tries, flight, nextRoute } = last
+/** Records are read by people whose business it is no more than the caller's. */
+function concealed({ request, route }: Attempt, error: unknown): GatewayError {
+  const { failure, cause } = asAnswerFailure(error)
+  return new GatewayError(concealer(request.model, route.channel)(failure), cause)
+}
+
+function nextAttempt({ request, prepared: last }: Attempt, { failure }: GatewayError): Attempt | undefined {
+  const { tries, flight, nextRoute } = request
   if (!isWorthAnotherTry(failure) || flight.isCut || tries.count >= TRIES_MAX) return undefined
   for (let route = nextRoute(tries.excluded); route; route = nextRoute(tries.excluded)) {
-    const prepared = preparedFor(last, route)
+    const prepared = preparedFor(request, route)
     if (prepared) {
       tries.begin(route)
-      return begin(last, prepared)
+      return begin(request, prepared)
     }
     tries.skip(route)
   }
   const again = mayHaveMissed(failure, tries) ? nextRoute(NONE_EXCLUDED) : undefined
   if (!again) return undefined
   tries.begin(again)
-  return begin(last, last)
+  return begin(request, last)
 }
 
 /** Undefined for a channel that cannot be given the request: that is no news for a caller whom somebody else has failed. */
-function preparedFor(last: Attempt, { channel }: Route): Prepared | undefined {
+function preparedFor(request: Relay, route: Route): Prepared | undefined {
   try {
-    const prepared = prepare(last, channel)
-    encode({ ...last, ...prepared, channel }, last.call.headers)
+    const prepared = prepare(request, route.channel)
+    encoded(request, prepared, route)
     return prepared
   } catch (error) {
     if (error instanceof GatewayError) return undefined
@@ -128,8 +140,8 @@ function mayHaveMissed(failure: Failure, tries: Tries): boolean {
 }
 
 /** Whoever does not wait for an answer has had the prompt read for it; every other failure here produced nothing. */
-async function giveUp(attempt: Attempt, failure: GatewayError): Promise<GatewayError> {
-  const { settlement, isAsked, promptEstimate } = attempt
+async function giveUp({ request, isAsked }: Attempt, failure: GatewayError): Promise<GatewayError> {
+  const { settlement, promptEstimate } = request
   if (isAsked && isCallers(failure.failure)) await settlement.charge(countPrompt(promptEstimate), { failure })
   else await settlement.release(failure)
   return failure

@@ -1,6 +1,7 @@
 import { GatewayError } from '../core/failure.ts'
 import { type Answers, fingerprint, nameHash, sealBody } from '../core/repeats.ts'
 import type { Sealer } from '../core/seal.ts'
+import { decodeText } from '../protocol/body-text.ts'
 import { type Asked, type Named, Running, Stored, type Work } from './named.ts'
 import type { Reader, RecordingLimits } from './recording.ts'
 import type { Inquiry, Refusals } from './refusals.ts'
@@ -57,11 +58,17 @@ export class Repeats {
     this.stored = new Room(limits.stored)
   }
 
-  async answer(inquiry: Inquiry, work: Work): Promise<Reply> {
+  answer(inquiry: Inquiry, work: Work): Promise<Reply> {
     const name = inquiry.call.headers.get(HEADER)
-    if (name === null) return work(inquiry)
+    return name === null ? work(inquiry) : this.answerNamed(name, inquiry, work)
+  }
+
+  private async answerNamed(name: string, inquiry: Inquiry, work: Work): Promise<Reply> {
     const read = { ...inquiry, call: readOnce(inquiry.call) }
-    const text = await read.call.text().catch(() => undefined)
+    const text = await read.call
+      .bytes()
+      .then(decodeText)
+      .catch(() => undefined)
     // What is wrong with a body is said as it is to everyone.
     if (text === undefined) return work(read)
     const { named, reader } = await this.join({ name, text }, read, work).catch(error => {
@@ -155,8 +162,8 @@ const tellingHeaders = (headers: Headers): Record<string, string> =>
 
 /** The body is read to know the request, and again to answer it. */
 function readOnce(call: Call): Call {
-  const text = call.text()
-  return { ...call, text: () => text }
+  const bytes = call.bytes()
+  return { ...call, bytes: () => bytes }
 }
 
 function refuseUnlessSame(named: Named, asked: Asked): void {

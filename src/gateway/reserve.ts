@@ -2,9 +2,8 @@ import type { Ask } from '../core/ask.ts'
 import type { Model } from '../core/catalog.ts'
 import { GatewayError } from '../core/failure.ts'
 import type { Held, Shortage } from '../core/ledger.ts'
-import type { Nanos } from '../core/money.ts'
-import { affordableOutput, cost, type Price } from '../core/price.ts'
-import { NO_USAGE } from '../core/usage.ts'
+import { fromMillionths, type Nanos, tally } from '../core/money.ts'
+import { affordableOutput, type Price } from '../core/price.ts'
 
 /** Agents ask for 32,000 tokens and use 500: a stream holds this much ahead, not all it may become. */
 export const STREAM_WINDOW_TOKENS = 4_096
@@ -40,9 +39,12 @@ export interface Reservation {
 export function reserve({ ask, model, price, promptEstimate, ceiling }: Reservation): Reserve {
   const limit = Math.min(ask.maxTokens ?? model.maxOutputTokens, model.maxOutputTokens)
   const window = ask.stream ? Math.min(limit, STREAM_WINDOW_TOKENS) : limit
-  const priceOf = (output: number) => cost({ ...NO_USAGE, input: promptEstimate, output: output * ask.choices }, price)
+  const prompt = tally(promptEstimate, price.input)
+  const priceOf = (output: number) => fromMillionths(prompt + tally(output * ask.choices, price.output))
   const atMost = (amount: Nanos) => (ceiling !== undefined && ceiling < amount ? ceiling : amount)
-  if (atMost(priceOf(1)) < priceOf(1)) throw new GatewayError({ kind: 'ceiling-too-low', needed: priceOf(1) })
+  if (ceiling !== undefined && ceiling < priceOf(1)) {
+    throw new GatewayError({ kind: 'ceiling-too-low', needed: priceOf(1) })
+  }
   return {
     most: atMost(priceOf(window)),
     // A ceiling below what is worth starting is the caller's own wish.

@@ -1,10 +1,11 @@
-import { type Ask, isObject, type JsonObject } from '../core/ask.ts'
+import type { Ask, JsonObject } from '../core/ask.ts'
 import type { Channel, Model } from '../core/catalog.ts'
 import type { Caller, KeyDirectory } from '../core/directory.ts'
 import { GatewayError, invalid } from '../core/failure.ts'
 import type { HeldCall } from '../core/ledger.ts'
 import type { Nanos } from '../core/money.ts'
 import type { PriceVersion } from '../core/price.ts'
+import type { Source } from '../core/source.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { estimatePrompt } from '../metering/estimate.ts'
 import type { Protocol } from '../protocol/protocol.ts'
@@ -20,7 +21,8 @@ import type { KeyLimits } from './key-limits.ts'
 import { Meter } from './meter.ts'
 import { waitsMs } from './patience.ts'
 import { prepare } from './prepare.ts'
-import type { Inquiry, Refusals } from './refusals.ts'
+import type { Recollection } from './recollection.ts'
+import { type Inquiry, NOTHING_READ, type Refusals } from './refusals.ts'
 import { type Relay, relay } from './relay.ts'
 import type { Repeats } from './repeats.ts'
 import { reserve } from './reserve.ts'
@@ -40,7 +42,7 @@ export interface Call {
   /** While it lasts, the request is under way for all who count. */
   readonly stay: Stay
   /** The body, within its limits of size and time. */
-  text(): Promise<string>
+  bytes(): Promise<Uint8Array>
 }
 
 export interface Reply {
@@ -61,6 +63,7 @@ export interface Gateway {
   readonly refusals: Refusals
   readonly keeper: Keeper
   readonly repeats: Repeats
+  readonly recollection: Recollection
   readonly flights: Flights
   readonly router: Router
   readonly breakers: Pick<Breakers, 'begin'>
@@ -76,9 +79,9 @@ export interface Gateway {
 /** One turn, from credential to bill: section 4 of the interface, in the order of its checks. */
 export async function serve(call: Call, protocol: Protocol, gateway: Gateway): Promise<Reply> {
   const caller = await authenticate(call.secret, gateway)
-  const inquiry: Inquiry = { call, caller, protocol, text: '', body: {} }
+  const inquiry: Inquiry = { call, caller, protocol, ...NOTHING_READ }
   call.stay.whenOver(enterOrNote(inquiry, gateway))
-  return gateway.repeats.answer(inquiry, first => call.stay.through(answerOnce(first, gateway)))
+  return gateway.repeats.answer(inquiry, first => answerOnce(first, gateway))
 }
 
 function enterOrNote(inquiry: Inquiry, gateway: Gateway): () => void {
@@ -90,8 +93,8 @@ function enterOrNote(inquiry: Inquiry, gateway: Gateway): () => void {
   }
 }
 
-async function answerOnce(inquiry: Inquiry, gateway: Gateway): Promise<Reply> {
-  const answer = async () => relay(await admitOrNote(inquiry, gateway))
+function answerOnce(inquiry: Inquiry, gateway: Gateway): Promise<Reply> {
+  const answer = () => admitOrNote(inquiry, gateway).then(relay)
   return inquiry.caller.keepDays === undefined ? answer() : gateway.keeper.keep(inquiry, answer)
 }
 
@@ -99,7 +102,7 @@ async function answerOnce(inquiry: Inquiry, gateway: Gateway): Promise<Reply> {
 export async function refusePath(call: Call, protocol: Protocol, gateway: Gateway): Promise<never> {
   const caller = await authenticate(call.secret, gateway)
   const failure = new GatewayError({ kind: 'path-unsupported' })
-  gateway.refusals.note({ call, caller, protocol, text: '', body: {} }, failure)
+  gateway.refusals.note({ call, caller, protocol, ...NOTHING_READ }, failure)
   throw failure
 }
 
@@ -115,8 +118,9 @@ async function admitOrNote(inquiry: Inquiry, gateway: Gateway): Promise<Relay> {
 /** All that can be said against a request, up to the hold; nothing was sent anywhere until then. */
 async function admit(inquiry: Inquiry, gateway: Gateway): Promise<Relay> {
   const { call, caller } = inquiry
-  inquiry.text = await call.text()
-  inquiry.body = parseBody(inquiry.text)
+  inquiry.bytes = await call.bytes()
+  const { body, source } = gateway.recollection.read(inquiry.bytes, caller.keyId)
+  inquiry.body = body
   const catalog = gateway.catalog()
   const model = catalog.find(modelName(inquiry.body), caller.group)
   const channels = catalog.channelsFor(model.id, caller.group)
@@ -127,7 +131,7 @@ async function admit(inquiry: Inquiry, gateway: Gateway): Promise<Relay> {
   const { requestId, startedAt } = call
   const tries = new Tries(first, { requestId, model, breakers, health, counts, clock, startedAt })
   try {
-    return await hold({ inquiry, catalog, model, channels, tries }, gateway)
+    return await hold({ inquiry, source, catalog, model, channels, tries }, gateway)
   } catch (error) {
     tries.callOff()
     throw error
@@ -136,16 +140,18 @@ async function admit(inquiry: Inquiry, gateway: Gateway): Promise<Relay> {
 
 interface Candidate {
   readonly inquiry: Inquiry
+  readonly source: Source
   readonly catalog: Catalog
   readonly model: Model
   readonly channels: readonly Channel[]
   readonly tries: Tries
 }
 
-async function hold({ inquiry, catalog, model, channels, tries }: Candidate, gateway: Gateway): Promise<Relay> {
-  const { call, caller, protocol, text, body, repeatable } = inquiry
+async function hold(candidate: Candidate, gateway: Gateway): Promise<Relay> {
+  const { inquiry, source, catalog, model, channels, tries } = candidate
+  const { call, caller, protocol, body, repeatable } = inquiry
   refuseUnlessAllowed(caller, model)
-  const asked = protocol.read(body, text)
+  const asked = protocol.read(body, source)
   const ceiling = readCeiling(call.headers)
   const { channel } = tries.route
   const prepared = prepare({ asked, model, ceiling }, channel)
@@ -164,12 +170,13 @@ async function hold({ inquiry, catalog, model, channels, tries }: Candidate, gat
     startedAt,
   }
   const held = await gateway.ledger.hold({ ...opening, most, least, at: startedAt })
+  gateway.recollection.keep(source, caller.keyId)
 
   const { clock, ledger } = gateway
   // A call with a name goes on when its caller will wait no longer: it will be asked for again.
   const limitMs = repeatable ? undefined : waitsMs(call, clock())
   const flight = gateway.flights.begin({ signal: call.signal, waitsMs: limitMs })
-  const settlement = new Settlement(opening, { ledger, clock, tries, request: text, repeatable })
+  const settlement = new Settlement(opening, { ledger, clock, tries, source, repeatable })
   settlement.ended.then(failed => {
     flight.end()
     tries.end(failed)
@@ -190,17 +197,6 @@ const describe = (ask: Ask, channel: Channel, price: PriceVersion): HeldCall => 
   stream: ask.stream,
   priceId: price.id,
 })
-
-function parseBody(text: string): JsonObject {
-  let value: unknown
-  try {
-    value = JSON.parse(text)
-  } catch (cause) {
-    throw new GatewayError({ kind: 'body-not-json' }, cause)
-  }
-  if (!isObject(value)) throw new GatewayError({ kind: 'body-not-json' })
-  return value
-}
 
 export function modelName({ model }: JsonObject): string {
   if (model === undefined || model === null || model === '')

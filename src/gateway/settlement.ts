@@ -4,6 +4,7 @@ import { formatDollars } from '../core/money.ts'
 import { cost } from '../core/price.ts'
 import { withoutQuotations } from '../core/quotation.ts'
 import type { StoredAnswer } from '../core/repeats.ts'
+import type { Source } from '../core/source.ts'
 import { NO_USAGE } from '../core/usage.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { Counted } from '../metering/count.ts'
@@ -37,7 +38,7 @@ interface SettlementDeps {
   readonly clock: () => number
   readonly tries: Tries
   /** The caller's JSON. */
-  readonly request: string
+  readonly source: Source
   /** Set where the answer may be asked for again. */
   readonly repeatable?: Repeatable | undefined
 }
@@ -50,7 +51,7 @@ export class Settlement {
   private readonly ledger: Ledger
   private readonly clock: () => number
   private readonly tries: Tries
-  private readonly request: string
+  private readonly source: Source
   private readonly repeatable: Repeatable | undefined
   /** Resolves when the request is over, with the failure that ended it, if one did; never rejects. */
   readonly ended: Promise<GatewayError | undefined>
@@ -60,12 +61,12 @@ export class Settlement {
   private isUnderWay = false
   private settled: Promise<Charged> | undefined
 
-  constructor(opening: Opening, { ledger, clock, tries, request, repeatable }: SettlementDeps) {
+  constructor(opening: Opening, { ledger, clock, tries, source, repeatable }: SettlementDeps) {
     this.opening = opening
     this.ledger = ledger
     this.clock = clock
     this.tries = tries
-    this.request = request
+    this.source = source
     this.repeatable = repeatable
     const { promise, resolve } = Promise.withResolvers<GatewayError | undefined>()
     this.ended = promise
@@ -155,7 +156,7 @@ export class Settlement {
   private storedWords(failure: Failure): string {
     const words = messageOf(failure)
     const isVendors = failure.kind === 'upstream-invalid-request' || failure.kind === 'upstream-error'
-    return isVendors ? withoutQuotations(words, this.request) : words
+    return isVendors ? withoutQuotations(words, this.source.text) : words
   }
 
   private elapsed(): number {

@@ -1,6 +1,7 @@
 import type { Ask } from '../core/ask.ts'
 import { type Seen, seenIn } from '../core/seen.ts'
 import type { TurnEvent } from '../core/turn.ts'
+import { Alike } from '../protocol/alike.ts'
 import { unwrapperFor } from '../protocol/json-mode.ts'
 import type {
   AnswerStream,
@@ -10,13 +11,13 @@ import type {
   StreamDecoder,
   StreamEncoder,
 } from '../protocol/protocol.ts'
-import type { Frame } from '../protocol/sse.ts'
+import type { Frame, SseReader } from '../protocol/sse.ts'
 import { type Pair, replay } from './pair.ts'
 
 /** Through the vocabulary: decode what one says, encode what the other understands. */
 export function translate(ask: Ask, client: Protocol, upstream: Protocol): Pair {
   const turn = client.decodeRequest(ask)
-  let restore: Restore = events => events
+  let restore: Restore = AS_IT_IS
   let isEmulated = false
   const both = (events: readonly TurnEvent[]) => [events, restore(events)] as const
   return {
@@ -33,7 +34,7 @@ export function translate(ask: Ask, client: Protocol, upstream: Protocol): Pair 
     },
     stream: view => {
       const decoder = upstream.decodeStream({ callsMayOverlap: client.name === 'chat' && !isEmulated })
-      return new TranslatedStream(decoder, client.encodeStream(view), restore)
+      return new TranslatedStream(decoder, client.encodeStream(view), { restore, isEmulated })
     },
     bodyAsStream: (text, view) => {
       const [events, restored] = both(upstream.decodeBody(text))
@@ -42,12 +43,21 @@ export function translate(ask: Ask, client: Protocol, upstream: Protocol): Pair 
   }
 }
 
+interface Restoring {
+  readonly restore: Restore
+  /** What is written is not what is shown. */
+  readonly isEmulated: boolean
+}
+
 type Restore = (events: readonly TurnEvent[]) => readonly TurnEvent[]
+
+/** Out here it refers to nothing: made where it is used, it would keep the whole request for as long as its answer lasts. */
+const AS_IT_IS: Restore = events => events
 
 /** Takes back what the request had to change: the caller sees an answer to what was asked. */
 function restorer({ renamed, emulation }: EncodedRequest): Restore {
   const unwrapper = emulation && unwrapperFor(emulation)
-  const unwrap: Restore = unwrapper ? events => events.flatMap(event => unwrapper.push(event)) : events => events
+  const unwrap: Restore = unwrapper ? events => events.flatMap(event => unwrapper.push(event)) : AS_IT_IS
   return renamed.size === 0 ? unwrap : events => unwrap(events).map(event => withName(event, renamed))
 }
 
@@ -62,12 +72,16 @@ class TranslatedStream implements AnswerStream {
   private readonly decoder: StreamDecoder
   private readonly encoder: StreamEncoder
   private readonly restore: Restore
+  private readonly isEmulated: boolean
+  private readonly alike: Alike
 
-  constructor(decoder: StreamDecoder, encoder: StreamEncoder, restore: Restore) {
+  constructor(decoder: StreamDecoder, encoder: StreamEncoder, { restore, isEmulated }: Restoring) {
     this.seen = decoder.seen
     this.decoder = decoder
     this.encoder = encoder
     this.restore = restore
+    this.isEmulated = isEmulated
+    this.alike = new Alike(decoder.seen)
   }
 
   get done(): boolean {
@@ -79,10 +93,17 @@ class TranslatedStream implements AnswerStream {
   }
 
   push(frame: Frame): string {
+    this.alike.forget()
     const text = this.write(this.restore(this.decoder.push(frame)))
     this.seen.usage = this.decoder.usage ?? this.seen.usage
     this.seen.reported ||= this.decoder.isReported
+    const { soleText } = this.decoder
+    if (soleText && !this.isEmulated) this.alike.learn(frame, soleText, () => this.encoder.aroundDelta())
     return text
+  }
+
+  pushAlike(source: SseReader, charactersMax = -1): string | undefined {
+    return this.alike.next(source, charactersMax)
   }
 
   end(): string {

@@ -3,7 +3,7 @@ import type { Model } from '../core/catalog.ts'
 import { codeOf, type Failure, type GatewayError } from '../core/failure.ts'
 import type { HeldCall } from '../core/ledger.ts'
 import type { Breakers, Trial, UpstreamFault } from '../routing/breakers.ts'
-import { keyPlace, type Route } from '../routing/choose.ts'
+import { type Excluded, keyPlace, NONE_EXCLUDED, type Route } from '../routing/choose.ts'
 import type { Health } from '../routing/health.ts'
 import { blameOf, faultOf, isCallers } from './outcome.ts'
 
@@ -44,8 +44,8 @@ interface Try {
 
 /** The upstreams that one request was sent to, in their order. What each of them did is told to whoever chooses the next. */
 export class Tries {
-  /** What is not tried again for this request. */
-  readonly excluded = { channels: new Set<string>(), keys: new Set<string>() }
+  /** What is not tried again for this request; most have nothing. */
+  excluded: Excluded = NONE_EXCLUDED
   private readonly deps: TriesDeps
   private readonly all: Try[] = []
   private current: Try
@@ -71,8 +71,15 @@ export class Tries {
   begin(route: Route): Try {
     const { breakers, clock } = this.deps
     if (this.count > 0) this.countRetry()
-    const begun = { firstByteMs: undefined, durationMs: undefined, failure: undefined }
-    this.current = { route, trial: breakers.begin(route), startedAt: clock(), ...begun }
+    const trial = breakers.begin(route)
+    this.current = {
+      route,
+      trial,
+      startedAt: clock(),
+      firstByteMs: undefined,
+      durationMs: undefined,
+      failure: undefined,
+    }
     this.all.push(this.current)
     return this.current
   }
@@ -97,7 +104,8 @@ export class Tries {
     if (this.current.durationMs !== undefined) return
     const { route, firstByteMs } = this.current
     const durationMs = this.elapsed()
-    Object.assign(this.current, { durationMs, failure: failed?.failure })
+    this.current.durationMs = durationMs
+    this.current.failure = failed?.failure
     if (failed) this.exclude(failed.failure)
     const fault = failed && this.faultOf(failed)
     this.tell(failed?.failure, fault)
@@ -109,7 +117,8 @@ export class Tries {
 
   /** A channel that cannot be given the request. */
   skip({ channel }: Route): void {
-    this.excluded.channels.add(channel.name)
+    const { channels, keys } = this.excluded
+    this.excluded = { channels: new Set(channels).add(channel.name), keys }
   }
 
   private countRetry(): void {
@@ -122,8 +131,13 @@ export class Tries {
   private exclude(failure: Failure): void {
     const { channel, key } = this.route
     const scope = blameOf(failure)?.scope
-    if (scope === 'key' && key) this.excluded.keys.add(keyPlace(channel.name, key.id))
+    if (scope === 'key' && key) this.skipKey(keyPlace(channel.name, key.id))
     else if (scope) this.skip(this.route)
+  }
+
+  private skipKey(place: string): void {
+    const { channels, keys } = this.excluded
+    this.excluded = { channels, keys: new Set(keys).add(place) }
   }
 
   /** An answer that takes longer than a call may take has a slow reader as often as a slow writer. */

@@ -1,10 +1,11 @@
+import type { Abort } from '../core/abort.ts'
 import { asGatewayError, type Failure, GatewayError } from '../core/failure.ts'
 import type { Ending } from '../core/ledger.ts'
 import type { Seen } from '../core/seen.ts'
 import { type Counted, count } from '../metering/count.ts'
 import { asAnswerFailure } from '../protocol/answer.ts'
 import type { AnswerStream, Protocol } from '../protocol/protocol.ts'
-import { type Frame, SseReader } from '../protocol/sse.ts'
+import { SseReader } from '../protocol/sse.ts'
 import type { UpstreamReply } from '../upstream/client.ts'
 import type { Meter } from './meter.ts'
 import { isCallers } from './outcome.ts'
@@ -19,14 +20,15 @@ export interface Watched {
   readonly requestId: string
   readonly promptEstimate: number
   /** Aborted with the failure when the caller leaves or the gateway stops. */
-  readonly cut: AbortSignal
+  readonly cut: Abort
   /** Takes what only the upstream knows out of a failure. */
   readonly conceal: (failure: Failure) => Failure
   readonly endingOf: (seen: Seen) => Ending | undefined
 }
 
-/** Proxies and agents give up on a silent connection; this is well below the shortest limit in use. */
-const KEEPALIVE_MS = 10_000
+/** Proxies and agents give up on a silent connection; ten seconds are well below the shortest limit in use. */
+const SILENCE_SWEEPS = 10
+const SWEEP_MS = 1_000
 
 /** Some servers keep the connection open after an answer and never send its end mark. */
 const END_MARK_MS_MAX = 2_000
@@ -39,6 +41,33 @@ const READ_BYTES_MAX = 64 * 1024
 
 const utf8 = new TextEncoder()
 
+/** Signs of life for all streams at once: a timer for each would be moved with every piece of it. */
+class Keepalives {
+  /** How often there was a look. */
+  now = 0
+  private readonly streams = new Set<WatchedStream>()
+  private timer: ReturnType<typeof setInterval> | undefined
+
+  add(stream: WatchedStream): void {
+    this.streams.add(stream)
+    this.timer ??= setInterval(() => this.sweep(), SWEEP_MS)
+  }
+
+  delete(stream: WatchedStream): void {
+    this.streams.delete(stream)
+  }
+
+  private sweep(): void {
+    this.now++
+    for (const stream of this.streams) stream.keepAlive(this.now)
+    if (this.streams.size > 0) return
+    clearInterval(this.timer)
+    this.timer = undefined
+  }
+}
+
+const keepalives = new Keepalives()
+
 /**
  * One streamed answer from its first byte to its bill: the one place that sees every ending. Work is synchronous per
  * chunk of the upstream; only reading, and waiting for the settlement, are not.
@@ -48,13 +77,13 @@ export class WatchedStream {
   private readonly reader = new SseReader()
   /** Received, and not yet read. */
   private unread: Uint8Array | undefined
-  /** Read, and not yet passed on. */
-  private waiting: Frame[] = []
   private isReadOut = false
   /** How much had come when the upstream said why it stopped. */
   private piecesOfAll: number | undefined
   private charged: Charged | undefined
-  private keepalive: ReturnType<typeof setInterval> | undefined
+  private controller: ReadableStreamDefaultController<Uint8Array> | undefined
+  /** By the keep-alives' count, when the caller was last told something. */
+  private saidAt = 0
   private broken: GatewayError | undefined
   private ended = false
   private isUnderWay = false
@@ -72,12 +101,11 @@ export class WatchedStream {
     this.parts.settlement.underWay()
     this.isUnderWay = true
     // A caller may leave when nobody reads: before the answer is on its way, or while it waits to be fetched.
-    this.parts.cut.addEventListener('abort', () => this.cut(), { once: true })
-    if (this.parts.cut.aborted) this.cut()
+    this.parts.cut.onAbort(() => this.cut())
     return new ReadableStream<Uint8Array>(
       {
         start: controller => this.begin(controller, first),
-        pull: controller => this.pull(controller),
+        pull: () => this.pull(),
         cancel: () => this.clientGone(),
       },
       { highWaterMark: 0 },
@@ -98,43 +126,83 @@ export class WatchedStream {
   }
 
   private begin(controller: ReadableStreamDefaultController<Uint8Array>, first: string): void {
+    this.controller = controller
     controller.enqueue(utf8.encode(first))
     if (this.ended) {
       controller.close()
       return
     }
-    this.keepalive = setInterval(() => {
-      // A caller who does not read needs no sign of life; it would only pile up.
-      const isWaiting = controller.desiredSize === 0
-      if (isWaiting) controller.enqueue(utf8.encode(this.parts.protocol.keepalive))
-    }, KEEPALIVE_MS)
+    this.saidAt = keepalives.now
+    keepalives.add(this)
   }
 
-  private async pull(controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> {
+  /** Told from time to time. */
+  keepAlive(now: number): void {
+    if (now - this.saidAt < SILENCE_SWEEPS) return
+    this.saidAt = now
+    // A caller who does not read needs no sign of life; it would only pile up.
+    const isWaiting = this.controller?.desiredSize === 0
+    if (isWaiting) this.controller?.enqueue(utf8.encode(this.parts.protocol.keepalive))
+  }
+
+  private pull(): void {
+    // A sign of life was read while the answer is still awaited.
+    if (this.isAwaited) return
     this.isAwaited = true
-    const text = await this.next().catch(error => this.fail(error))
+    const isRead = this.broken || this.unread || this.reader.hasNext || this.parts.answer.isComplete
+    if (isRead) this.proceed()
+    else this.parts.upstream.next().then(this.take, this.lose)
+  }
+
+  /**
+   * Nearly all of a stream is this: bytes come and leave as text, and nothing else is waited for. An asynchronous function
+   * for each step of that would take longer than the steps.
+   */
+  private readonly take = (chunk: Uint8Array | undefined): void => {
+    this.feed(chunk)
+    const text = this.convert()
+    if (text !== '' && !this.broken && !this.isOver && this.isCovered) this.say(text)
+    else this.proceed(text)
+  }
+
+  private readonly lose = (error: unknown): void => {
+    this.fail(error).then(text => this.say(text))
+  }
+
+  private proceed(converted?: string): void {
+    this.next(converted)
+      .catch(error => this.fail(error))
+      .then(text => this.say(text))
+  }
+
+  private say(text: string): void {
     this.isAwaited = false
-    if (this.ended) clearInterval(this.keepalive)
-    else this.keepalive?.refresh()
+    this.saidAt = keepalives.now
+    if (this.ended) keepalives.delete(this)
     try {
-      controller.enqueue(utf8.encode(text))
-      if (this.ended) controller.close()
+      this.controller?.enqueue(utf8.encode(text))
+      if (this.ended) this.controller?.close()
     } catch {
       // The client left while this was awaited; `cancel` has seen to the rest.
     }
   }
 
-  /** The next text for the caller; the last one waits for the settlement. */
-  private async next(): Promise<string> {
+  /** The next text for the caller, of which some may be there already; the last one waits for the settlement. */
+  private async next(converted?: string): Promise<string> {
     const { answer, meter } = this.parts
-    for (;;) {
-      if (this.broken) throw this.broken
-      if (this.waiting.length === 0) await this.read()
-      const text = this.convert()
-      if (!this.broken && this.isOver) return this.ending(text, () => this.finish(text))
-      if (!this.isCovered && !(await meter.extend(answer.seen))) return this.ending(text, () => this.finishShort(text))
-      if (text !== '') return text
+    for (let text = converted; ; text = undefined) {
+      text ??= await this.convertNext()
+      const last = text
+      if (!this.broken && this.isOver) return this.ending(last, () => this.finish(last))
+      if (!this.isCovered && !(await meter.extend(answer.seen))) return this.ending(last, () => this.finishShort(last))
+      if (last !== '') return last
     }
+  }
+
+  private async convertNext(): Promise<string> {
+    if (this.broken) throw this.broken
+    if (!this.reader.hasNext) await this.read()
+    return this.convert()
   }
 
   /** If the end cannot be settled, what came before it is still delivered: it is charged for. */
@@ -149,11 +217,16 @@ export class WatchedStream {
   }
 
   private async read(): Promise<void> {
-    const chunk = this.unread ?? (await this.receive())
+    this.feed(this.unread ?? (await this.receive()))
+  }
+
+  private feed(chunk: Uint8Array | undefined): void {
     this.isReadOut = chunk === undefined
-    this.unread = chunk && chunk.byteLength > READ_BYTES_MAX ? chunk.subarray(READ_BYTES_MAX) : undefined
+    const isLong = chunk !== undefined && chunk.byteLength > READ_BYTES_MAX
+    this.unread = isLong ? chunk.subarray(READ_BYTES_MAX) : undefined
     try {
-      this.waiting = chunk ? this.reader.push(chunk.subarray(0, READ_BYTES_MAX)) : this.reader.end()
+      if (chunk) this.reader.take(isLong ? chunk.subarray(0, READ_BYTES_MAX) : chunk)
+      else this.reader.takeEnd()
     } catch (error) {
       this.broken = asAnswerFailure(error)
     }
@@ -166,7 +239,7 @@ export class WatchedStream {
   }
 
   private get isOver(): boolean {
-    return this.parts.answer.done || (this.isReadOut && this.waiting.length === 0)
+    return this.parts.answer.done || (this.isReadOut && !this.reader.hasNext)
   }
 
   /** An answer that is complete needs no more money than its settlement takes; one that goes on all the same is not. */
@@ -177,24 +250,34 @@ export class WatchedStream {
     return this.piecesOfAll === answer.seen.pieces || meter.covers(answer.seen)
   }
 
+  /** How much may have been seen for `isCovered` to be true without a second look. */
+  private get carefree(): number {
+    return this.piecesOfAll === undefined ? this.parts.meter.carefreeCharacters : -1
+  }
+
   /** What came before a broken frame is delivered, wherever the bytes were cut; the failure comes after it. */
   private convert(): string {
     const { answer } = this.parts
     let text = ''
     try {
-      let passed = 0
-      while (passed < this.waiting.length && !answer.done && this.isCovered) {
-        text += answer.push(this.waiting[passed++] as Frame)
+      while (!answer.done && this.isCovered) {
+        const next = answer.pushAlike(this.reader, this.carefree) ?? this.pushNext()
+        if (next === undefined) break
+        text += next
       }
-      this.waiting = this.waiting.slice(passed)
       if (this.isOver) text += answer.end()
     } catch (error) {
       if (!answer.isComplete || !this.isReadOut) this.broken = asAnswerFailure(error)
       // Of an answer that is complete, what breaks off at its end is a piece of its end mark.
       else text += answer.end()
-      this.waiting = []
+      this.reader.drop()
     }
     return text
+  }
+
+  private pushNext(): string | undefined {
+    const frame = this.reader.next()
+    return frame && this.parts.answer.push(frame)
   }
 
   private finish(text: string): Promise<string> {
@@ -255,7 +338,7 @@ export class WatchedStream {
   /** What was made is paid for, however the stream ended. */
   private async chargeRelayed(failure: GatewayError): Promise<void> {
     const { answer, upstream, settlement, meter, promptEstimate } = this.parts
-    clearInterval(this.keepalive)
+    keepalives.delete(this)
     upstream.cancel()
     await settlement.charge(meter.confine(count(answer.seen, promptEstimate)), { failure }).catch(() => {})
   }

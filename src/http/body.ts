@@ -1,5 +1,6 @@
-import { brotliDecompress, gunzip, inflate, zstdDecompress } from 'node:zlib'
 import { GatewayError } from '../core/failure.ts'
+import { late } from '../core/late.ts'
+import { decodeText } from '../protocol/body-text.ts'
 
 export interface BodyLimits {
   /** Of the decoded body: a small archive may hold gigabytes. */
@@ -11,51 +12,48 @@ export interface BodyLimits {
 type Decoder = (bytes: Uint8Array, options: { maxOutputLength: number }, done: Callback) => void
 type Callback = (error: Error | null, decoded: Uint8Array) => void
 
-const DECODERS: Readonly<Record<string, Decoder>> = {
-  gzip: gunzip,
-  'x-gzip': gunzip,
-  deflate: inflate,
-  br: brotliDecompress,
-  zstd: zstdDecompress,
+const DECODERS: Readonly<Record<string, () => Decoder>> = {
+  gzip: () => late.zlib.gunzip,
+  'x-gzip': () => late.zlib.gunzip,
+  deflate: () => late.zlib.inflate,
+  br: () => late.zlib.brotliDecompress,
+  zstd: () => late.zlib.zstdDecompress,
 }
 
 /** The body as text, within its limits, whatever its content type says. */
 export async function readBody(request: Request, limits: BodyLimits): Promise<string> {
+  return decodeText(await readBytes(request, limits))
+}
+
+/** The same as the bytes of that text. */
+export async function readBytes(request: Request, limits: BodyLimits): Promise<Uint8Array> {
   const encoding = request.headers.get('content-encoding')?.trim().toLowerCase() ?? ''
-  const isPlain = encoding === '' || encoding === 'identity'
+  if (encoding === '' || encoding === 'identity') return receive(request, limits)
   const decoder = Object.hasOwn(DECODERS, encoding) ? DECODERS[encoding] : undefined
-  if (!isPlain && !decoder) throw new GatewayError({ kind: 'body-encoding-unknown', encoding })
-  const bytes = await receive(request, limits)
-  return decodeText(decoder ? await decode(bytes, decoder, limits) : bytes)
+  if (!decoder) throw new GatewayError({ kind: 'body-encoding-unknown', encoding })
+  return decode(await receive(request, limits), decoder(), limits)
 }
 
-function decodeText(bytes: Uint8Array): string {
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
-  } catch (cause) {
-    throw new GatewayError({ kind: 'body-not-json' }, cause)
-  }
-}
-
-async function receive(request: Request, { bytesMax, secondsMax }: BodyLimits): Promise<Uint8Array> {
-  if (Number(request.headers.get('content-length')) > bytesMax) throw tooLarge(bytesMax)
-  const reader = request.body?.getReader()
-  if (!reader) return new Uint8Array()
-  let timer: ReturnType<typeof setTimeout> | undefined
-  const timeout = new Promise<never>((_, reject) => {
-    timer = setTimeout(
-      () => reject(new GatewayError({ kind: 'body-timeout', limitSeconds: secondsMax })),
-      secondsMax * 1000,
-    )
+function receive(request: Request, { bytesMax, secondsMax }: BodyLimits): Promise<Uint8Array> {
+  const length = request.headers.get('content-length')
+  if (Number(length) > bytesMax) throw tooLarge(bytesMax)
+  // A body that says how long it is cannot become longer. Reading it in one go takes half the time of reading pieces.
+  const reader = length === null ? request.body?.getReader() : undefined
+  if (length === null && !reader) return Promise.resolve(new Uint8Array())
+  return new Promise((resolve, reject) => {
+    const fail = (error: unknown) => {
+      clearTimeout(timer)
+      reader?.cancel().catch(() => {})
+      reject(error instanceof GatewayError ? error : new GatewayError({ kind: 'client-gone' }, error))
+    }
+    const late = () => fail(new GatewayError({ kind: 'body-timeout', limitSeconds: secondsMax }))
+    const timer = setTimeout(late, secondsMax * 1000)
+    const bytes = reader ? collect(reader, bytesMax) : request.bytes()
+    bytes.then(all => {
+      clearTimeout(timer)
+      resolve(all)
+    }, fail)
   })
-  try {
-    return await Promise.race([collect(reader, bytesMax), timeout])
-  } catch (error) {
-    reader.cancel().catch(() => {})
-    throw error instanceof GatewayError ? error : new GatewayError({ kind: 'client-gone' }, error)
-  } finally {
-    clearTimeout(timer)
-  }
 }
 
 async function collect(

@@ -9,8 +9,8 @@ export function isConsole(path: string): boolean {
 }
 
 /** Somebody typed the bare address of the server into a browser. */
-export function isBareVisit({ method, headers }: Request, path: string): boolean {
-  return path === '/' && method === 'GET' && (headers.get('accept') ?? '').includes('text/html')
+export function isBareVisit(request: Request, path: string): boolean {
+  return path === '/' && request.method === 'GET' && (request.headers.get('accept') ?? '').includes('text/html')
 }
 
 export function toConsole(): Response {

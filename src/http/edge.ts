@@ -2,13 +2,13 @@ import { type ConsoleDeps, isBareVisit, isConsole, showConsole, toConsole } from
 import { type InspectDeps, inspect } from './inspect.ts'
 import { administer, type ManageDeps } from './manage.ts'
 import { addressOf } from './path.ts'
-import { openToBrowsers, preflight, withoutBody } from './reply.ts'
+import { NO_HEADERS, OPEN_TO_BROWSERS, preflight, withoutBody } from './reply.ts'
 import { isForBrowsers, type RouteDeps, visit } from './routes.ts'
 
 export type EdgeDeps = RouteDeps & ManageDeps & InspectDeps & ConsoleDeps
 
 /** Every request of the outside world comes in here. */
-export async function handle(request: Request, deps: EdgeDeps, address: () => string): Promise<Response> {
+export function handle(request: Request, deps: EdgeDeps, address: () => string): Response | Promise<Response> {
   if (request.method === 'HEAD') return headersOnly(request, deps, address)
   const from = addressOf(request.url)
   const { path } = from
@@ -16,9 +16,9 @@ export async function handle(request: Request, deps: EdgeDeps, address: () => st
   if (isConsole(path)) return showConsole(request, path, deps)
   if (isBareVisit(request, path)) return toConsole()
   if (path.startsWith('/health/') || path === '/metrics') return inspect(request.method, path, deps)
-  if (!isForBrowsers(path)) return visit(request, path, deps)
+  if (!isForBrowsers(path)) return visit({ request, path, headers: NO_HEADERS }, deps)
   if (request.method === 'OPTIONS' && request.headers.has('access-control-request-method')) return preflight(request)
-  return openToBrowsers(await visit(request, path, deps))
+  return visit({ request, path, headers: OPEN_TO_BROWSERS }, deps)
 }
 
 /** The same question, for those who want the headers of its answer only: whatever would go on after them is ended. */

@@ -51,7 +51,7 @@ function callOf({ request, from, address }: Visitor, { admin, stopping }: Manage
     method: request.method,
     path,
     segments: path.split('/').slice(1).map(decodePart),
-    query: from.query,
+    query: new URLSearchParams(from.search),
     token: bearerOf(headers),
     session: sessionOf(headers),
     isFromConsole: isFromConsole(headers, admin.publicUrl()),

@@ -26,14 +26,13 @@ export function decodePart(text: string): string {
 
 export interface Address {
   readonly path: string
-  readonly query: URLSearchParams
+  /** What follows the path: empty, or a question mark and all after it. */
+  readonly search: string
 }
 
 /** Path and query as they were requested. A request without a valid `Host` (HTTP/1.0) comes without an origin. */
 export function addressOf(url: string): Address {
   const start = url.startsWith('/') ? 0 : url.indexOf('/', url.indexOf('://') + 3)
   const end = url.indexOf('?', start)
-  return end === -1
-    ? { path: url.slice(start), query: new URLSearchParams() }
-    : { path: url.slice(start, end), query: new URLSearchParams(url.slice(end)) }
+  return end === -1 ? { path: url.slice(start), search: '' } : { path: url.slice(start, end), search: url.slice(end) }
 }

@@ -3,10 +3,12 @@ import type { Reply } from '../gateway/serve.ts'
 import type { Protocol } from '../protocol/protocol.ts'
 
 /** Browser apps call the gateway from anywhere; they carry a key, never a cookie. */
-const OPEN_TO_BROWSERS = {
+export const OPEN_TO_BROWSERS = {
   'access-control-allow-origin': '*',
   'access-control-expose-headers': '*',
 }
+
+export const NO_HEADERS = {}
 
 const JSON_TYPE = { 'content-type': 'application/json' }
 export const STREAM_TYPE = {
@@ -21,27 +23,36 @@ const inPieces = (bytes: number) => ({ ...JSON_TYPE, 'content-length': String(by
 /** Each official client reads one of the two. */
 const idHeaders = (requestId: string) => ({ 'x-request-id': requestId, 'request-id': requestId })
 
-export function answer({ headers, body, bodyBytes }: Reply, requestId: string): Response {
-  const type = typeof body === 'string' ? JSON_TYPE : bodyBytes === undefined ? STREAM_TYPE : inPieces(bodyBytes)
-  return new Response(body, { headers: { ...type, ...idHeaders(requestId), ...headers } })
+/** What every answer to a request carries. */
+export interface Addressed {
+  readonly requestId: string
+  readonly open: Readonly<Record<string, string>>
 }
 
-export function refuse(failure: Failure, { protocol, ...context }: ErrorContext & { protocol: Protocol }): Response {
+export function answer({ headers, body, bodyBytes }: Reply, { requestId, open }: Addressed): Response {
+  const type = typeof body === 'string' ? JSON_TYPE : bodyBytes === undefined ? STREAM_TYPE : inPieces(bodyBytes)
+  return new Response(body, {
+    headers: { ...type, ...open, 'x-request-id': requestId, 'request-id': requestId, ...headers },
+  })
+}
+
+interface Refused extends Addressed, ErrorContext {
+  readonly requestId: string
+  readonly protocol: Protocol
+}
+
+export function refuse(failure: Failure, { protocol, open, ...context }: Refused): Response {
   const { status, mayRetry, retryAfter } = wireOf(failure)
   return new Response(protocol.errorBody(failure, context), {
     status,
     headers: {
       ...JSON_TYPE,
+      ...open,
       ...idHeaders(context.requestId),
       ...(mayRetry ? {} : { 'x-should-retry': 'false' }),
       ...(retryAfter === undefined ? {} : { 'retry-after': retryAfter }),
     },
   })
-}
-
-export function openToBrowsers(response: Response): Response {
-  for (const [name, value] of Object.entries(OPEN_TO_BROWSERS)) response.headers.set(name, value)
-  return response
 }
 
 /** A browser's question before the real request. */

@@ -8,7 +8,7 @@ import type { Protocol } from '../protocol/protocol.ts'
 import { PROTOCOLS } from '../protocol/protocols.ts'
 import type { Log } from '../telemetry/log.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
-import { readBody } from './body.ts'
+import { readBytes } from './body.ts'
 import { credentialOf } from './credential.ts'
 import type { Door } from './door.ts'
 import type { EdgeLimits } from './limits.ts'
@@ -25,6 +25,15 @@ export interface RouteDeps {
   consoleUrl(): string | undefined
   /** False while a stopping gateway takes no new work. */
   readonly isReady: () => boolean
+}
+
+/** A request as it came in. */
+export interface Arrival {
+  readonly request: Request
+  /** The path as it was requested. */
+  readonly path: string
+  /** What the answer carries in any case. */
+  readonly headers: Readonly<Record<string, string>>
 }
 
 /** A request on its way through the edge. */
@@ -79,7 +88,7 @@ export function isForBrowsers(path: string): boolean {
 }
 
 /** What callers of the two protocols may ask for; every failure of theirs goes out here. */
-export async function visit(request: Request, path: string, deps: RouteDeps): Promise<Response> {
+export async function visit({ request, path, headers: open }: Arrival, deps: RouteDeps): Promise<Response> {
   const route = routePath(path)
   const protocol = PROTOCOLS[route === '/messages' || route.startsWith('/messages/') ? 'messages' : 'chat']
   const startedAt = deps.gateway.clock()
@@ -90,7 +99,7 @@ export async function visit(request: Request, path: string, deps: RouteDeps): Pr
     headers: request.headers,
     signal: request.signal,
     stay: new Stay(),
-    text: () => readBody(request, deps.limits.body),
+    bytes: () => readBytes(request, deps.limits.body),
   }
   const visit: Visit = { request, call, path, route, protocol }
   try {
@@ -101,11 +110,11 @@ export async function visit(request: Request, path: string, deps: RouteDeps): Pr
     const { replayOf } = reply
     if (reply.ended) reply.ended.then(failed => report(visit, { status: 200, failed, replayOf }, deps))
     else report(visit, { status: 200, replayOf }, deps)
-    return answer(reply, call.requestId)
+    return answer(reply, { requestId: call.requestId, open })
   } catch (error) {
     const failed = asGatewayError(error)
     report(visit, { status: wireOf(failed.failure).status, failed }, deps)
-    return refuse(failed.failure, { requestId: call.requestId, consoleUrl: deps.consoleUrl(), protocol })
+    return refuse(failed.failure, { requestId: call.requestId, open, consoleUrl: deps.consoleUrl(), protocol })
   }
 }
 

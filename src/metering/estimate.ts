@@ -1,4 +1,5 @@
-import type { Ask, TextSize } from '../core/ask.ts'
+import type { Ask } from '../core/ask.ts'
+import type { TextSize } from '../core/source.ts'
 
 /** Latin text and code come to about four characters a token, in every tokenizer in wide use. */
 const CHARACTERS_PER_TOKEN = 4

@@ -58,6 +58,30 @@ export function optional<T>(value: unknown, param: string, read: Reader<T>): T |
   return value === undefined || value === null ? undefined : read(value, param)
 }
 
+/**
+ * Checks the items of a list. What is wrong with one is named by its own readers, and the way to it is put in front only
+ * then: a long prompt has thousands of places, and all of them would have to be written down for nothing.
+ */
+export function each(items: readonly unknown[], param: string, check: (item: unknown, place: number) => void): void {
+  for (let place = 0; place < items.length; place++) {
+    try {
+      check(items[place], place)
+    } catch (error) {
+      throw inside(`${param}[${place}]`, error)
+    }
+  }
+}
+
+/** The failure as it is told from further out. */
+function inside(at: string, error: unknown): unknown {
+  if (!(error instanceof GatewayError) || error.failure.kind !== 'field-invalid') return error
+  const { param, problem } = error.failure
+  return invalid(param === ITSELF || param.startsWith('[') ? at + param : `${at}.${param}`, problem)
+}
+
+/** For readers inside `each`: the item, and no member of it. */
+export const ITSELF = ''
+
 /** A string or a list of strings: `stop` and its relatives. */
 export function texts(value: unknown, param: string): readonly string[] {
   if (typeof value === 'string') return [value]

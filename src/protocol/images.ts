@@ -1,4 +1,5 @@
 import type { ImagePlace } from '../core/ask.ts'
+import type { Source } from '../core/source.ts'
 import { applyEdits, editMessages, elements, member, rawAt, rawText } from './json.ts'
 
 /** Stands where an image was the only content: neither dialect allows a message or a result with nothing in it. */
@@ -7,11 +8,10 @@ export const IMAGE_OMITTED = '[image omitted]'
 const OMITTED = JSON.stringify({ type: 'text', text: IMAGE_OMITTED })
 
 /** The same request without its images. Both dialects keep them in `messages[i].content[j]`, so one edit serves both. */
-export function withoutImages(text: string, images: readonly ImagePlace[]): string {
+export function withoutImages(source: Source, images: readonly ImagePlace[]): string {
   const byMessage = Map.groupBy(images, image => image.message)
-  return editMessages(text, (place, span) => {
+  return editMessages(source, (place, message) => {
     const paths = byMessage.get(place)?.map(({ part }) => part)
-    const message = rawText(text, span)
     return paths && withoutParts(message, paths, rawAt(message, 0, 'role') === '"tool"' ? [OMITTED] : [])
   })
 }

@@ -41,3 +41,38 @@ export function inspect(conversation: readonly Exchange[], nameCall: (id: string
   settle()
   return { ids, unanswered }
 }
+
+/** More calls of one turn than this are inspected in full: going through them for each result would take too long. */
+const WAITING_MAX = 64
+
+/**
+ * The short way through a conversation in which calls and results have not lost each other, as nearly all are: nothing is
+ * kept but the calls that wait. Whoever gets a `false` has to `inspect`.
+ */
+export class OpenCalls {
+  private readonly waiting: string[] = []
+  /** The assistant's message after which results are due. */
+  private due = -1
+
+  /** The assistant speaks. */
+  turn(place: number): boolean {
+    const isMissed = this.waiting.length > 0 && this.due !== place - 1
+    this.due = place
+    return !isMissed
+  }
+
+  call(id: string): boolean {
+    return this.waiting.push(id) <= WAITING_MAX
+  }
+
+  answer(id: string): boolean {
+    const place = this.waiting.indexOf(id)
+    if (place === -1) return false
+    this.waiting.splice(place, 1)
+    return true
+  }
+
+  get isEmpty(): boolean {
+    return this.waiting.length === 0
+  }
+}

@@ -7,3 +7,5 @@ export const OPEN_BRACKET = 0x5b
 export const CLOSE_BRACKET = 0x5d
 export const COMMA = 0x2c
 export const SPACE = 0x20
+export const NEW_LINE = 0x0a
+export const DELETE = 0x7f

@@ -12,12 +12,16 @@ const HARMLESS: Readonly<Record<string, readonly string[]>> = {
 /** Members that the vocabulary does not carry. Null counts as absent. */
 export function lostMembers(body: JsonObject, carried: ReadonlySet<string>): string[] {
   return Object.keys(body).filter(key => {
+    if (carried.has(key)) return false
     const value = body[key]
-    if (carried.has(key) || value === null || value === undefined) return false
+    if (value === null || value === undefined) return false
     return !(Object.hasOwn(HARMLESS, key) && HARMLESS[key]?.includes(JSON.stringify(value)))
   })
 }
 
 /** The names of what is lost, from a table of what may be. */
-export const namesOf = (lost: Readonly<Record<string, boolean>>): string[] =>
-  Object.entries(lost).flatMap(([name, isLost]) => (isLost ? [name] : []))
+export function namesOf(lost: Readonly<Record<string, boolean>>): string[] {
+  const names: string[] = []
+  for (const name in lost) if (lost[name]) names.push(name)
+  return names
+}

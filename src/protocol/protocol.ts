@@ -2,9 +2,11 @@ import type { Ask, JsonObject, ProtocolName } from '../core/ask.ts'
 import type { Capabilities } from '../core/capabilities.ts'
 import type { ErrorContext, Failure } from '../core/failure.ts'
 import type { Seen } from '../core/seen.ts'
+import type { Source } from '../core/source.ts'
 import type { Turn, TurnEvent } from '../core/turn.ts'
 import type { Usage } from '../core/usage.ts'
-import type { Frame } from './sse.ts'
+import type { Around, SoleText } from './alike.ts'
+import type { Frame, SseReader } from './sse.ts'
 
 /** How an answer presents itself to its caller, whoever produced it. */
 export interface View {
@@ -57,6 +59,8 @@ export type Emulation = { readonly type: 'tool'; readonly name: string } | { rea
 /** A request for a like upstream: the caller's own text, with the named edits. */
 export interface EditedRequest {
   readonly body: string
+  /** The same as bytes, where it is long and most of it goes on as it came: whoever sends it needs no text then. */
+  readonly pieces?: readonly Uint8Array[]
   readonly dropped: readonly string[]
 }
 
@@ -74,6 +78,11 @@ export interface AnswerStream {
   /** The upstream has said why it stopped: only its end mark may be missing. */
   readonly isComplete: boolean
   push(frame: Frame): string
+  /**
+   * What becomes of the next frame, if it differs from the last one in its text only; undefined leaves it there. Of those
+   * behind it too, as long as no more than `charactersMax` characters have been seen.
+   */
+  pushAlike(source: SseReader, charactersMax?: number): string | undefined
   /** The upstream has closed: throws if it did so in the middle of an answer. */
   end(): string
   /** Ends the answer here, as if it had reached its limit: closes what is open. `close` follows. */
@@ -96,6 +105,8 @@ export interface StreamDecoder {
   readonly usage: Usage | undefined
   /** They came with the reason of the end, or after it: they are the last word. */
   readonly isReported: boolean
+  /** Set where all that the last frame did was to add this text to the open block. */
+  readonly soleText: SoleText | undefined
   push(frame: Frame): readonly TurnEvent[]
   end(): readonly TurnEvent[]
   /** Ends the answer here, with all that has come, as one that has reached its limit. */
@@ -105,6 +116,8 @@ export interface StreamDecoder {
 export interface StreamEncoder {
   /** Everything but the finish, whose frames carry the bill. */
   push(event: TurnEvent): string
+  /** Right after a delta: what it would write around the text of the next one, if that is all there is to it. */
+  aroundDelta(): Around | undefined
   close(bill: Bill): string
 }
 
@@ -130,7 +143,7 @@ export interface Protocol {
   forwardedHeaders(headers: Headers): Record<string, string>
 
   /** Checks the caller's fields, in the contract's order. */
-  read(body: JsonObject, text: string): Ask
+  read(body: JsonObject, written: string | Source): Ask
 
   /** Whether a like upstream can be given the request as it is; where it cannot, even like dialects are translated. */
   canPassOn(ask: Ask, capabilities: Capabilities): boolean

@@ -1,5 +1,6 @@
 import type { Capabilities } from '../core/capabilities.ts'
 import type { Turn } from '../core/turn.ts'
+import { namesOf } from './loss.ts'
 
 /** How freely a model may choose its words, as far as an upstream can be told; both dialects use the same names. */
 export function encodeSampling({ temperature, topP, topK }: Turn, can: Capabilities) {
@@ -11,10 +12,9 @@ export function encodeSampling({ temperature, topP, topK }: Turn, can: Capabilit
   }
 }
 
-export function lostSampling({ temperature, topP, topK }: Turn, body: Readonly<Record<string, unknown>>) {
-  return {
+export const lostSampling = ({ temperature, topP, topK }: Turn, body: Readonly<Record<string, unknown>>): string[] =>
+  namesOf({
     temperature: temperature !== undefined && body.temperature === undefined,
     top_p: topP !== undefined && body.top_p === undefined,
     top_k: topK !== undefined && body.top_k === undefined,
-  }
-}
+  })

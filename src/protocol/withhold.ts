@@ -1,22 +1,26 @@
 import type { JsonObject } from '../core/ask.ts'
-import type { MemberEdits } from './json.ts'
 import type { Target } from './protocol.ts'
+
+/** Changes of a request that are still being gathered. */
+export type RequestChanges = Map<string, string | undefined>
 
 /** Fields that were checked, priced or set by us: an upstream must not find a second opinion on them. */
 const DECIDED = new Set(
   `model messages system stream stream_options max_tokens max_completion_tokens n tools tool_choice thread`.split(' '),
 )
 
+/** Such names are their own lower case; nearly all are. */
+const PLAIN = /^[a-z_]+$/
+
 /**
- * Names of members that a like upstream must not see: those that its channel withholds, because they would choose
- * another model than the one that is billed, and names that differ only in case from a field that was decided. Some
- * servers ignore the case of keys and would take the last of them.
+ * Whether a member must not reach a like upstream: those that its channel withholds, because they would choose another
+ * model than the one that is billed, and names that differ only in case from a field that was decided. Some servers ignore
+ * the case of keys and would take the last of them.
  */
-function withheldNames(body: JsonObject, withheld: readonly string[]): string[] {
-  return Object.keys(body).filter(key => {
-    const plain = key.toUpperCase().toLowerCase()
-    return withheld.includes(plain) || (plain !== key && DECIDED.has(plain))
-  })
+function isWithheld(key: string, withheld: readonly string[]): boolean {
+  if (PLAIN.test(key)) return withheld.length > 0 && withheld.includes(key)
+  const plain = key.toUpperCase().toLowerCase()
+  return withheld.includes(plain) || (plain !== key && DECIDED.has(plain))
 }
 
 /** What some models refuse even at its default. */
@@ -26,10 +30,13 @@ const SAMPLING = ['temperature', 'top_p', 'top_k']
 export function withhold(
   body: JsonObject,
   { withheld, capabilities }: Target,
-): { edits: MemberEdits; dropped: string[] } {
-  const refused = capabilities.sampling ? [] : SAMPLING.filter(field => (body[field] ?? null) !== null)
-  const dropped = [...withheldNames(body, withheld), ...refused]
+): { changes: RequestChanges; dropped: string[] } {
+  const keys = Object.keys(body)
+  const dropped = keys.filter(key => isWithheld(key, withheld))
+  if (!capabilities.sampling) dropped.push(...SAMPLING.filter(field => (body[field] ?? null) !== null))
+  const changes: RequestChanges = new Map()
+  for (const key of dropped) changes.set(key, undefined)
   // Null counts as absent, and not every vendor knows that.
-  const nulls = Object.keys(body).filter(key => body[key] === null)
-  return { edits: Object.fromEntries([...dropped, ...nulls].map(key => [key, undefined])), dropped }
+  for (const key of keys) if (body[key] === null) changes.set(key, undefined)
+  return { changes, dropped }
 }

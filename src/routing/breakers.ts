@@ -56,8 +56,9 @@ interface Watched {
   readonly settings: BreakerSettings
   readonly channel: string
   readonly keyId: string | undefined
-  /** Whether it still stands for anyone. */
-  readonly isCurrent: () => boolean
+  /** Where it stood, and under which name: there may be another one by now. */
+  readonly breakers: ReadonlyMap<string, Breaker>
+  readonly name: string
   isProbe: boolean
 }
 
@@ -93,27 +94,7 @@ export class Breakers implements Availability {
     if (!settings) return UNWATCHED
     const ofChannel = this.watch(this.channels, { channel: name, keyId: undefined, settings })
     const ofKey = key && this.watch(this.keys, { channel: name, keyId: key.id, settings })
-    const both = ofKey ? [ofChannel, ofKey] : [ofChannel]
-    return {
-      heard: () => {
-        for (const watched of both) this.hear(watched)
-      },
-      answered: () => {
-        for (const watched of both) {
-          this.hear(watched)
-          watched.breaker.succeed()
-        }
-      },
-      failed: fault => {
-        const guilty = fault.scope === 'key' && ofKey ? ofKey : ofChannel
-        this.fail(guilty, fault)
-        // The other one is as unknown as before.
-        for (const watched of both) if (watched !== guilty) leave(watched)
-      },
-      left: () => {
-        for (const watched of both) leave(watched)
-      },
-    }
+    return new WatchedTrial(this, ofChannel, ofKey)
   }
 
   of(channel: string): BreakerReport {
@@ -144,26 +125,27 @@ export class Breakers implements Availability {
     const name = who.keyId === undefined ? who.channel : keyPlace(who.channel, who.keyId)
     const breaker = breakers.get(name) ?? new Breaker()
     breakers.set(name, breaker)
-    const isCurrent = () => breakers.get(name) === breaker
-    return { ...who, breaker, isCurrent, isProbe: breaker.begin(this.deps.clock()) }
+    const { channel, keyId, settings } = who
+    return { channel, keyId, settings, breaker, breakers, name, isProbe: breaker.begin(this.deps.clock()) }
   }
 
-  private hear(watched: Watched): void {
+  hear(watched: Watched): void {
     const { breaker, settings, isProbe } = watched
     // It has found out; what happens later happens to a call like any other.
     watched.isProbe = false
     if (breaker.hear(isProbe, settings)) this.tell(watched, { type: 'back', restMs: 0, problem: undefined })
   }
 
-  private fail(watched: Watched, { restMs, isAuth, text: problem }: UpstreamFault): void {
+  fail(watched: Watched, { restMs, isAuth, text: problem }: UpstreamFault): void {
     const { breaker, settings, isProbe } = watched
     const now = this.deps.clock()
     const isNews = breaker.fail({ now, settings, restMs, isAuth, isProbe })
     if (isNews) this.tell(watched, { type: isAuth ? 'refused' : 'left-alone', restMs: breaker.restMs(now), problem })
   }
 
-  private tell({ channel, keyId, isCurrent }: Watched, change: Omit<BreakerChange, 'channel' | 'keyId'>): void {
-    if (isCurrent()) this.deps.tell({ channel, keyId, ...change })
+  private tell(watched: Watched, change: Omit<BreakerChange, 'channel' | 'keyId'>): void {
+    const { channel, keyId, breaker, breakers, name } = watched
+    if (breakers.get(name) === breaker) this.deps.tell({ channel, keyId, ...change })
   }
 
   private report(breaker: Breaker | undefined): BreakerReport {
@@ -172,6 +154,42 @@ export class Breakers implements Availability {
     const state = breaker.stateAt(now)
     const restsUntil = state === 'closed' ? undefined : Math.round(now + breaker.restMs(now) + this.epoch)
     return { state, restsUntil, isRefused: breaker.isRefused }
+  }
+}
+
+/** What becomes of a call is told to the breaker of its channel, and to that of its key, if it has one. */
+class WatchedTrial implements Trial {
+  private readonly breakers: Pick<Breakers, 'hear' | 'fail'>
+  private readonly channel: Watched
+  private readonly key: Watched | undefined
+
+  constructor(breakers: Pick<Breakers, 'hear' | 'fail'>, channel: Watched, key: Watched | undefined) {
+    this.breakers = breakers
+    this.channel = channel
+    this.key = key
+  }
+
+  heard(): void {
+    this.breakers.hear(this.channel)
+    if (this.key) this.breakers.hear(this.key)
+  }
+
+  answered(): void {
+    this.heard()
+    this.channel.breaker.succeed()
+    this.key?.breaker.succeed()
+  }
+
+  failed(fault: UpstreamFault): void {
+    const [guilty, other] = fault.scope === 'key' && this.key ? [this.key, this.channel] : [this.channel, this.key]
+    this.breakers.fail(guilty, fault)
+    // The other one is as unknown as before.
+    if (other) leave(other)
+  }
+
+  left(): void {
+    leave(this.channel)
+    if (this.key) leave(this.key)
   }
 }
 

@@ -12,6 +12,8 @@ export class Catalog {
   readonly channels: readonly Channel[]
   private readonly prices: ReadonlyMap<string, PriceVersion>
   private readonly aliases: ReadonlyMap<string, string>
+  /** Channels by group and model, as they were asked for: every request asks, and nothing in here changes. */
+  private readonly found = new Map<string, readonly Channel[]>()
 
   constructor(parts: {
     readonly models: readonly Model[]
@@ -64,7 +66,12 @@ export class Catalog {
   }
 
   /** Paused ones too: a model stays listed while its upstreams rest. */
-  channelsFor(modelId: string, group: string): Channel[] {
-    return this.channels.filter(channel => channel.models.has(modelId) && channel.groups.includes(group))
+  channelsFor(modelId: string, group: string): readonly Channel[] {
+    const name = `${group}\n${modelId}`
+    const known = this.found.get(name)
+    if (known) return known
+    const channels = this.channels.filter(channel => channel.models.has(modelId) && channel.groups.includes(group))
+    this.found.set(name, channels)
+    return channels
   }
 }

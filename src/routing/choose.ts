@@ -39,10 +39,7 @@ export interface Choice {
 
 /** The route of one call: the lowest priority of those that can be asked, then by weight. */
 export function choose({ channels, availability, excluded, dice, turnOf }: Choice): Route | undefined {
-  const open = channels.filter(channel => isOpen(channel, availability, excluded))
-  const first = Math.min(...open.map(({ priority }) => priority))
-  const equals = open.filter(({ priority }) => priority === first)
-  const channel = byWeight(equals, dice)
+  const channel = byWeight(foremost(channels, availability, excluded), dice)
   if (!channel) return undefined
   const keys = openKeys(channel, availability, excluded)
   return { channel, key: keys[turnOf(channel.name) % keys.length] }
@@ -63,16 +60,32 @@ export function soonestMs(channels: readonly Channel[], availability: Availabili
 
 const EVERYONE: Availability = { admitsChannel: () => true, admitsKey: () => true, restMs: () => 0 }
 
+/** Of those that can be asked, the ones of the lowest priority. */
+function foremost(channels: readonly Channel[], availability: Availability, excluded: Excluded): readonly Channel[] {
+  let found: Channel[] = []
+  for (const channel of channels) {
+    const [first = channel] = found
+    if (channel.priority > first.priority || !isOpen(channel, availability, excluded)) continue
+    if (channel.priority < first.priority) found = []
+    found.push(channel)
+  }
+  return found
+}
+
 function isOpen(channel: Channel, availability: Availability, excluded: Excluded): boolean {
   if (!isUsable(channel) || excluded.channels.has(channel.name) || !availability.admitsChannel(channel.name))
     return false
-  return channel.keys.length === 0 || openKeys(channel, availability, excluded).length > 0
+  return channel.keys.length === 0 || channel.usableKeys.some(key => isOpenKey(channel, key, availability, excluded))
 }
 
-const openKeys = ({ name, usableKeys }: Channel, availability: Availability, { keys }: Excluded): UsableKey[] =>
-  usableKeys.filter(({ id }) => !keys.has(keyPlace(name, id)) && availability.admitsKey(name, id))
+const openKeys = (channel: Channel, availability: Availability, excluded: Excluded): UsableKey[] =>
+  channel.usableKeys.filter(key => isOpenKey(channel, key, availability, excluded))
+
+const isOpenKey = ({ name }: Channel, { id }: UsableKey, availability: Availability, { keys }: Excluded): boolean =>
+  !keys.has(keyPlace(name, id)) && availability.admitsKey(name, id)
 
 function byWeight(channels: readonly Channel[], dice: number): Channel | undefined {
+  if (channels.length <= 1) return channels[0]
   const total = channels.reduce((sum, { weight }) => sum + weight, 0)
   let point = dice * total
   for (const channel of channels) {

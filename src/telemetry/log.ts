@@ -15,11 +15,9 @@ export function createLog(write: (text: string) => void, clock: () => number): L
   let waiting = ''
   const line = (level: string, message: string, fields: Fields = {}) => {
     if (waiting === '') setImmediate(flush)
-    const { error, ...rest } = fields
-    const described =
-      error === undefined ? {} : { error: error instanceof Error ? (error.stack ?? error.message) : String(error) }
-    const time = new Date(clock()).toISOString()
-    waiting += `${JSON.stringify({ time, level, message, ...rest, ...described })}\n`
+    const { error } = fields
+    const described = error === undefined ? fields : { ...fields, error: describe(error) }
+    waiting += `${JSON.stringify({ time: timeOf(clock()), level, message, ...described })}\n`
   }
   const flush = () => {
     if (waiting !== '') write(waiting)
@@ -30,4 +28,14 @@ export function createLog(write: (text: string) => void, clock: () => number): L
     error: (message, fields) => line('error', message, fields),
     flush,
   }
+}
+
+const describe = (error: unknown): string => (error instanceof Error ? (error.stack ?? error.message) : String(error))
+
+let last = { at: 0, text: '' }
+
+/** A busy gateway writes many lines in a millisecond. */
+function timeOf(at: number): string {
+  if (last.at !== at) last = { at, text: new Date(at).toISOString() }
+  return last.text
 }

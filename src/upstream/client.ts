@@ -1,15 +1,20 @@
+import type { Abort } from '../core/abort.ts'
 import type { ChannelTimeouts } from '../core/catalog.ts'
 import { ANSWER_LENGTH_MAX, answerTooLong, GatewayError } from '../core/failure.ts'
+import { LineCut } from './http/answer-reader.ts'
+import { type Answer, type Asking, ask } from './http/ask.ts'
+import type { Incoming } from './http/call.ts'
 import { verdict } from './verdict.ts'
 import { Watchdog } from './watchdog.ts'
 
 export interface UpstreamRequest {
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
-  readonly body: string
+  /** As text, or in pieces that follow each other. */
+  readonly body: Asking['body']
   readonly timeouts: ChannelTimeouts
   /** Aborted with the failure to report: the client left, the gateway stops. */
-  readonly abort: AbortController
+  readonly abort: Abort
 }
 
 /** What may stand before an answer that does not say what it is. */
@@ -20,66 +25,50 @@ const RELEASE_MS_MAX = 1_000
 const COMPLAINT_CHARACTERS_MAX = 1024 * 1024
 const COMPLAINT_MS_MAX = 2_000
 
+const OUR_HEADERS = {
+  'content-type': 'application/json',
+  accept: '*/*',
+  // A packed answer would be unpacked here, piece by piece, to save a network that is rarely what anyone waits for.
+  'accept-encoding': 'identity',
+  'user-agent': 'duet',
+}
+
 /** Calls an upstream; resolves at its headers, throws a failure for every refusal. */
 export async function callUpstream({ url, headers, body, timeouts, abort }: UpstreamRequest): Promise<UpstreamReply> {
   const { connectMs, firstByteMs, idleMs, totalMs } = timeouts
   const watchdog = new Watchdog(abort, totalMs)
   watchdog.expect('connect', connectMs)
   try {
-    const response = await fetch(url, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', ...headers, 'content-length': String(Buffer.byteLength(body)) },
-      body: sentWhole(body, () => {
-        if (watchdog.isAwaiting('connect')) watchdog.expect('first byte', firstByteMs)
-      }),
-      signal: abort.signal,
-      // A redirect would carry the credential to an address nobody configured.
-      redirect: 'manual',
-      // Bun's own limit of five minutes would cut long thoughts; ours are per channel.
-      timeout: false,
+    const answer = await ask({
+      url,
+      headers: { ...OUR_HEADERS, ...headers },
+      body,
+      abort,
+      connected: () => watchdog.expect('first byte', firstByteMs),
     })
     watchdog.rest()
-    const reply = new UpstreamReply(response, watchdog, idleMs)
-    if (response.ok) return reply
+    const reply = new UpstreamReply(answer, watchdog, idleMs)
+    const { status } = answer.head
+    if (status >= 200 && status < 300) return reply
     const complaint = await reply.complaint()
-    const { status, headers: said } = response
-    throw new GatewayError(verdict({ status, headers: said, body: complaint, now: Date.now() }))
+    throw new GatewayError(verdict({ status, headers: answer.head, body: complaint, now: Date.now() }))
   } catch (error) {
     watchdog.end()
-    throw failureOf(error, abort, { isLost: LOST.has(codeOf(error)) })
+    throw failureOf(error, abort, { isLost: error instanceof LineCut })
   }
-}
-
-/**
- * A stream, because nothing else tells when a connection is there: it is asked for the body then, and not before. See
- * docs/decisions/0015-connect-limit.md.
- */
-const sentWhole = (body: string, connected: () => void): ReadableStream =>
-  new ReadableStream({
-    type: 'direct',
-    pull(controller) {
-      connected()
-      controller.write(body)
-      controller.end()
-    },
-  })
-
-interface Reader {
-  read(): Promise<{ readonly value?: Uint8Array }>
-  cancel(): Promise<void>
 }
 
 export class UpstreamReply {
   private readonly isNamedStream: boolean
-  /** Read ahead, to see what it is. */
-  private readonly ahead: Uint8Array[] = []
-  private readonly reader: Reader | undefined
+  /** Read ahead, to see what it is; most need not be looked at. */
+  private ahead: Uint8Array[] | undefined
+  private readonly body: Incoming
   private readonly watchdog: Watchdog
   private readonly idleMs: number
 
-  constructor(response: Response, watchdog: Watchdog, idleMs: number) {
-    this.isNamedStream = response.headers.get('content-type')?.includes('text/event-stream') ?? false
-    this.reader = response.body?.getReader() as Reader | undefined
+  constructor({ head, body }: Answer, watchdog: Watchdog, idleMs: number) {
+    this.isNamedStream = head.get('content-type')?.includes('text/event-stream') ?? false
+    this.body = body
     this.watchdog = watchdog
     this.idleMs = idleMs
   }
@@ -89,6 +78,7 @@ export class UpstreamReply {
     if (this.isNamedStream) return true
     let blanks = 0
     for (let bytes = await this.read(this.idleMs); bytes; bytes = await this.read(this.idleMs)) {
+      this.ahead ??= []
       this.ahead.push(bytes)
       const [first] = new TextDecoder().decode(bytes).trimStart()
       if (first !== undefined) return first !== '{'
@@ -99,22 +89,26 @@ export class UpstreamReply {
   }
 
   /** The next bytes, undefined at the end. */
-  async next(limitMs = this.idleMs): Promise<Uint8Array | undefined> {
-    return this.ahead.shift() ?? this.read(limitMs)
+  next(limitMs = this.idleMs): Promise<Uint8Array | undefined> {
+    const ahead = this.ahead?.shift()
+    return ahead ? Promise.resolve(ahead) : this.read(limitMs)
   }
 
-  private async read(limitMs: number): Promise<Uint8Array | undefined> {
+  private read(limitMs: number): Promise<Uint8Array | undefined> {
     this.watchdog.expect('silence', limitMs)
-    let bytes: Uint8Array | undefined
-    try {
-      bytes = (await this.reader?.read())?.value
-      return bytes
-    } catch (error) {
-      throw failureOf(error, this.watchdog.abort)
-    } finally {
-      if (bytes) this.watchdog.rest()
-      else this.watchdog.end()
-    }
+    return this.body.read().then(this.came, this.lost)
+  }
+
+  /** These two are made once: a function that waits would be made for each of the many pieces of a stream. */
+  private readonly came = (bytes: Uint8Array | undefined): Uint8Array | undefined => {
+    if (bytes) this.watchdog.rest()
+    else this.watchdog.end()
+    return bytes
+  }
+
+  private readonly lost = (error: unknown): never => {
+    this.watchdog.end()
+    throw failureOf(error, this.watchdog.abort)
   }
 
   async text(): Promise<string> {
@@ -136,13 +130,13 @@ export class UpstreamReply {
   async complaint(): Promise<string> {
     const decoder = new TextDecoder()
     let text = ''
-    const enough = setTimeout(() => this.drop(), Math.min(COMPLAINT_MS_MAX, this.watchdog.leftMs))
+    const enough = setTimeout(() => this.body.cancel(), Math.min(COMPLAINT_MS_MAX, this.watchdog.leftMs))
     // A limit that runs out now would stand in for the status.
     this.watchdog.end()
     try {
-      for (let read = await this.reader?.read(); read?.value; read = await this.reader?.read()) {
-        text += decoder.decode(read.value, { stream: true })
-        if (text.length > COMPLAINT_CHARACTERS_MAX) this.drop()
+      for (let bytes = await this.body.read(); bytes; bytes = await this.body.read()) {
+        text += decoder.decode(bytes, { stream: true })
+        if (text.length > COMPLAINT_CHARACTERS_MAX) this.body.cancel()
       }
     } catch {
       // Its status has come, and that is what counts.
@@ -157,33 +151,24 @@ export class UpstreamReply {
     this.watchdog.end()
     this.watchdog.expect('silence', RELEASE_MS_MAX)
     try {
-      const rest = await this.reader?.read()
-      if (rest?.value) this.cancel()
+      if (await this.body.read()) this.cancel()
     } catch {
       // It was over anyway; only the connection is lost.
     } finally {
-      this.watchdog.rest()
+      // Not only at rest: a timer that goes on would keep all of a finished answer in memory until it goes off.
+      this.watchdog.end()
     }
   }
 
   /** Nobody reads on: the upstream is told at once, so that it stops generating. */
   cancel(): void {
-    this.drop()
+    this.body.cancel()
     this.watchdog.abort.abort()
-  }
-
-  private drop(): void {
-    this.reader?.cancel().catch(() => {})
   }
 }
 
-/** What Bun calls a connection that the other side has closed or reset. */
-const LOST: ReadonlySet<unknown> = new Set(['ECONNRESET', 'EPIPE', 'ConnectionClosed'])
-
-const codeOf = (error: unknown): unknown => (error instanceof Error && 'code' in error ? error.code : undefined)
-
-function failureOf(error: unknown, { signal }: AbortController, { isLost } = { isLost: false }): GatewayError {
-  if (signal.aborted && signal.reason instanceof GatewayError) return signal.reason
+function failureOf(error: unknown, abort: Abort, { isLost } = { isLost: false }): GatewayError {
+  if (abort.reason instanceof GatewayError) return abort.reason
   if (error instanceof GatewayError) return error
   const problem = 'The connection to the upstream failed'
   return new GatewayError({ kind: 'upstream-error', problem, ...(isLost ? { isLost } : {}) }, error)

@@ -4,7 +4,7 @@ import { scrub } from '../core/scrub.ts'
 /** What an upstream answered instead of an answer. */
 export interface Refusal {
   readonly status: number
-  readonly headers: Headers
+  readonly headers: Pick<Headers, 'get'>
   readonly body: string
   /** When it came, for those who say until when they want to be left alone. */
   readonly now: number

@@ -1,3 +1,4 @@
+import { Abort } from '../../src/core/abort.ts'
 import { type Failure, GatewayError } from '../../src/core/failure.ts'
 import { callUpstream, type UpstreamReply } from '../../src/upstream/client.ts'
 import { LAST_WORD } from './raw-upstream.ts'
@@ -10,7 +11,7 @@ const [silent = '', stalling = '', cut = '', good = ''] = process.argv.slice(2)
 const HOUR = 3_600_000
 const PATIENT = { connectMs: HOUR, firstByteMs: HOUR, idleMs: HOUR, totalMs: HOUR }
 
-const call = (url: string, limits: object = {}, abort = new AbortController()): Promise<UpstreamReply> =>
+const call = (url: string, limits: object = {}, abort = new Abort()): Promise<UpstreamReply> =>
   callUpstream({ url, headers: {}, body: `{"messages":${LAST_WORD}}`, timeouts: { ...PATIENT, ...limits }, abort })
 
 const failureOf = async (calling: Promise<unknown>): Promise<Failure | undefined> =>
@@ -25,7 +26,7 @@ const phaseOf = (failure: Failure | undefined): string | undefined =>
 const stalled = phaseOf(await failureOf(call(stalling, { idleMs: 100 }).then(reply => reply.text())))
 const unheard = phaseOf(await failureOf(call(silent, { firstByteMs: 100 })))
 
-const abort = new AbortController()
+const abort = new Abort()
 setTimeout(() => abort.abort(new GatewayError({ kind: 'client-gone' })), 100)
 const gone = (await failureOf(call(silent, {}, abort)))?.kind === 'client-gone' ? 'called off' : 'not called off'
 
@@ -34,7 +35,7 @@ await dropped.next()
 dropped.cancel()
 
 // One that is called off by somebody who knows nothing of the reply.
-const left = new AbortController()
+const left = new Abort()
 await (await call(stalling, {}, left)).next()
 left.abort()
 

@@ -103,6 +103,8 @@ function pour(socket: Socket<State>): void {
 
 export interface DeafPort {
   readonly url: string
+  /** Lets in who waits before the door, and whoever comes. */
+  wake(): void
   stop(): void
 }
 
@@ -114,9 +116,12 @@ const KNOCKS_AT_ONCE = 100
 /** On the same machine a connection that can be made is made at once. */
 const KNOCK_MS_MAX = 300
 
-/** A port at which no connection is made: who listens there has stopped, and the queue before the door is full. */
-export async function deafPort(): Promise<DeafPort> {
-  const child = Bun.spawn([process.execPath, '-e', LISTENING], { stdout: 'pipe', stderr: 'ignore' })
+/**
+ * A port at which no connection is made: who listens there has stopped, and the queue before the door is full. A program
+ * says what is done there once it wakes; it prints its port first.
+ */
+export async function deafPort(program = LISTENING): Promise<DeafPort> {
+  const child = Bun.spawn([process.execPath, '-e', program], { stdout: 'pipe', stderr: 'ignore' })
   const stop = () => child.kill('SIGKILL')
   // One that has stopped does not notice that nobody needs it any more.
   process.once('exit', stop)
@@ -124,7 +129,7 @@ export async function deafPort(): Promise<DeafPort> {
   const port = Number(new TextDecoder().decode(value))
   child.kill('SIGSTOP')
   while (await knock(port));
-  return { url: `http://127.0.0.1:${port}/`, stop }
+  return { url: `http://127.0.0.1:${port}/`, wake: () => child.kill('SIGCONT'), stop }
 }
 
 /** Whether all who came were let into the queue. */

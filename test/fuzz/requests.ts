@@ -40,22 +40,27 @@ function parsed(text: string): unknown {
 }
 
 function withImagesDropped(ask: Ask): Ask {
-  const text = withoutImages(ask.text, ask.images)
+  const text = withoutImages(ask.source, ask.images)
   return PROTOCOLS[ask.protocol].read(JSON.parse(text), text)
 }
 
 function checkBoth(random: Random, ask: Ask): void {
   const other = ask.protocol === 'chat' ? 'messages' : 'chat'
-  const unlike = refusing(ask.text, () => {
+  const unlike = refusing(ask.source.text, () => {
     const turn = PROTOCOLS[ask.protocol].decodeRequest(ask)
     return PROTOCOLS[other].encodeRequest(turn, someTarget(random, other))
   })
   if (unlike) checkWritten(ask, unlike)
-  const like = refusing(ask.text, () => PROTOCOLS[ask.protocol].editRequest(ask, someTarget(random, ask.protocol)))
+  const like = refusing(ask.source.text, () =>
+    PROTOCOLS[ask.protocol].editRequest(ask, someTarget(random, ask.protocol)),
+  )
   if (like) checkWritten(ask, like)
 }
 
-function checkWritten({ text }: Ask, { body, dropped }: { body: string; dropped: readonly string[] }): void {
+function checkWritten(
+  { source: { text } }: Ask,
+  { body, dropped }: { body: string; dropped: readonly string[] },
+): void {
   const sent = JSON.parse(body)
   if (sent.model !== 'the-vendors-own-name') throw new Error(`another model is asked for: ${sent.model}`)
   if (!Array.isArray(sent.messages) || sent.messages.length === 0) throw new Error('nothing is asked')

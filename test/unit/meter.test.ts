@@ -5,10 +5,12 @@ import { type Nanos, nanos, pricePerMillion } from '../../src/core/money.ts'
 import { cost } from '../../src/core/price.ts'
 import { Seen } from '../../src/core/seen.ts'
 import type { Store } from '../../src/core/store.ts'
+import { NO_USAGE } from '../../src/core/usage.ts'
 import { Meter } from '../../src/gateway/meter.ts'
 import { Ledger } from '../../src/ledger/ledger.ts'
 import type { Counted } from '../../src/metering/count.ts'
 import { openSqlite } from '../../src/store/sqlite.ts'
+import { Random } from '../ledger/property/random.ts'
 import { newFolder } from '../support/duet.ts'
 
 /** A token in is a thousand billionths, a token out four thousand. */
@@ -223,4 +225,24 @@ describe('a meter with a ceiling', () => {
     expect(await meter.extend(relayed(5_000))).toBe(true)
     expect(await meter.extend(relayed(5_001))).toBe(false)
   })
+})
+
+test('what is covered does not depend on how often, or of whom, it was asked before', () => {
+  for (let round = 0; round < 50; round++) {
+    const random = new Random(round)
+    const limitTokens = random.pick([100, 2_000, 4_096])
+    const ceiling = random.chance(0.3) ? WINDOW : undefined
+    const asked = meterOf(limitTokens, ceiling)
+    const seen = new Seen()
+    let isCovered = true
+    for (let piece = 0; piece < 5_000 && isCovered; piece++) {
+      const text = random.pick(['x', 'word', '汉字', '😀', 'é'.repeat(7), 'x'.repeat(random.between(1, 300))])
+      if (random.chance(0.1)) seen.thinking(text)
+      else seen.text(text)
+      if (random.chance(0.001))
+        seen.usage = { ...NO_USAGE, input: random.between(1, 100), output: random.between(1, 900) }
+      isCovered = asked.covers(seen)
+      expect(isCovered).toBe(meterOf(limitTokens, ceiling).covers(seen))
+    }
+  }
 })

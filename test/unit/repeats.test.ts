@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { openBody, type StoredAnswer, sealBody } from '../../src/core/repeats.ts'
 import { createSealer } from '../../src/core/seal.ts'
-import type { Inquiry } from '../../src/gateway/refusals.ts'
+import { type Inquiry, NOTHING_READ } from '../../src/gateway/refusals.ts'
 import { Repeats } from '../../src/gateway/repeats.ts'
 import { Stay } from '../../src/gateway/stay.ts'
 import { PROTOCOLS } from '../../src/protocol/protocols.ts'
@@ -72,15 +72,14 @@ const inquiryOf = (keyId: string, name: string, requestId = name): Inquiry => ({
     headers: new Headers({ 'idempotency-key': name }),
     signal: new AbortController().signal,
     stay: new Stay(),
-    text: async () => '{}',
+    bytes: async () => new TextEncoder().encode('{}'),
   },
   caller: {
     ...{ keyId, accountId: 'account', group: 'default', models: undefined, isAdmins: false, keepDays: undefined },
     ...{ maxConcurrent: undefined, maxPerMinute: undefined },
   },
   protocol: PROTOCOLS.chat,
-  text: '',
-  body: {},
+  ...NOTHING_READ,
 })
 
 describe('what may be stored', () => {

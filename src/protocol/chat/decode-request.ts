@@ -15,7 +15,7 @@ import type {
   TurnMessage,
 } from '../../core/turn.ts'
 import { asNumber, asText, textOf } from '../fields.ts'
-import { elementSpans, rawAt, root } from '../json.ts'
+import { rawAt, sourceElements, sourceMember } from '../json.ts'
 import { lostMembers } from '../loss.ts'
 import { ANY_OBJECT } from '../schema.ts'
 import { hasGrammar, textInputSchema, wrapText } from './text-tools.ts'
@@ -205,8 +205,10 @@ function decodeResult(id: string, message: JsonObject, { at, dropped }: Place): 
 
 // ── tools ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-function decodeTools({ body, text }: Ask, dropped: Set<string>): Tool[] {
-  const spans = body.tools ? elementSpans(text, 'tools') : []
+function decodeTools({ body, source }: Ask, dropped: Set<string>): Tool[] {
+  if (!body.tools && !body.functions) return []
+  const { text } = source
+  const spans = body.tools ? sourceElements(source, 'tools') : []
   const tools = ((body.tools ?? []) as JsonObject[]).map((tool, place): Tool => {
     const cache = markOf(tool)
     if (isObject(tool.custom)) {
@@ -216,7 +218,7 @@ function decodeTools({ body, text }: Ask, dropped: Set<string>): Tool[] {
     const at = spans[place]?.start ?? 0
     return { ...decodeFunction(tool.function as JsonObject, () => rawAt(text, at, 'function', 'parameters')), cache }
   })
-  const legacySpans = body.functions ? elementSpans(text, 'functions') : []
+  const legacySpans = body.functions ? sourceElements(source, 'functions') : []
   const legacy = (Array.isArray(body.functions) ? body.functions : []).flatMap((made, place): Tool[] =>
     isObject(made) && typeof made.name === 'string'
       ? [decodeFunction(made, () => rawAt(text, legacySpans[place]?.start ?? 0, 'parameters'))]
@@ -267,14 +269,15 @@ function decodeToolChoice(body: JsonObject, tools: readonly Tool[]): ToolChoice 
 
 // ── switches ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-function decodeFormat({ body, text }: Ask): OutputFormat {
+function decodeFormat({ body, source }: Ask): OutputFormat {
   const format = body.response_format
   if (!isObject(format)) return { type: 'text' }
   if (format.type === 'json_object') return { type: 'json' }
   if (format.type !== 'json_schema' || !isObject(format.json_schema)) return { type: 'text' }
   const { name, schema } = format.json_schema
   if (!isObject(schema)) return { type: 'json' }
-  const raw = rawAt(text, root(text), 'response_format', 'json_schema', 'schema') ?? JSON.stringify(schema)
+  const at = sourceMember(source, 'response_format')?.start ?? 0
+  const raw = rawAt(source.text, at, 'json_schema', 'schema') ?? JSON.stringify(schema)
   return { type: 'schema', name: asText(name) ?? 'output', schema: { value: schema, text: raw } }
 }
 

@@ -2,12 +2,13 @@ import { isObject, type JsonObject } from '../../core/ask.ts'
 import { Seen } from '../../core/seen.ts'
 import type { TurnEvent } from '../../core/turn.ts'
 import type { Usage } from '../../core/usage.ts'
+import { type SoleText, soleDelta } from '../alike.ts'
 import { AnswerWriter, type Piece, piecesOf, truncated } from '../answer.ts'
 import type { StreamDecoder } from '../protocol.ts'
 import type { Frame } from '../sse.ts'
 import { parseWithText } from './arguments.ts'
 import { CallList, type StreamedCall } from './call-list.ts'
-import { isSpeaking } from './each.ts'
+import { isSpeaking, soleText } from './each.ts'
 import { EndNote } from './end-note.ts'
 import { reasoningText } from './texts.ts'
 import { isDone, readFinishReason, readUsage } from './wire.ts'
@@ -41,6 +42,7 @@ class ChatStreamDecoder implements StreamDecoder {
   private stopSequence: string | undefined
   usage: Usage | undefined
   isReported = false
+  soleText: SoleText | undefined
   /** Nothing has come since the upstream counted. */
   private isCurrent = false
 
@@ -49,6 +51,7 @@ class ChatStreamDecoder implements StreamDecoder {
   }
 
   push(frame: Frame): readonly TurnEvent[] {
+    this.soleText = undefined
     if (isDone(frame)) {
       if (!this.begun) throw truncated()
       return this.finish()
@@ -60,7 +63,10 @@ class ChatStreamDecoder implements StreamDecoder {
     if (choice) this.choice(choice)
     this.isCurrent ||= counted !== undefined
     this.isReported ||= this.isComplete && counted !== undefined
-    return this.answer.drain()
+    const events = this.answer.drain()
+    const written = soleDelta(events)
+    if (written !== undefined) this.soleText = soleText(chunk, written)
+    return events
   }
 
   end(): readonly TurnEvent[] {

@@ -1,4 +1,5 @@
 import { isObject, type JsonObject } from '../../core/ask.ts'
+import type { SoleText } from '../alike.ts'
 import { editMembers, elementSpans, type MemberEdits, rawText } from '../json.ts'
 import type { View } from '../protocol.ts'
 
@@ -40,6 +41,28 @@ export function isSpeaking(delta: unknown): boolean {
 
 const isSaying = (value: unknown): boolean =>
   value !== null && value !== '' && !(Array.isArray(value) && value.length === 0)
+
+const CONTENT: SoleText = { path: ['choices', 0, 'delta', 'content'], isThought: false }
+const REASONING: SoleText = { path: ['choices', 0, 'delta', 'reasoning_content'], isThought: true }
+
+/**
+ * Where the text of a chunk stands that speaks of one answer, says one text of it, and neither ends nor counts it; only if
+ * it is the text that was `written`, where that is given.
+ */
+export function soleText({ choices, usage }: JsonObject, written?: string): SoleText | undefined {
+  if (!Array.isArray(choices) || choices.length !== 1 || isObject(usage)) return undefined
+  const { delta, finish_reason: reason } = choices[0]
+  if (!isObject(delta) || (typeof reason === 'string' && reason !== '')) return undefined
+  let said: string | undefined
+  for (const key in delta) {
+    if (key === 'role' || !isSaying(delta[key])) continue
+    if (said !== undefined || typeof delta[key] !== 'string') return undefined
+    said = key
+  }
+  if (said === undefined || delta[said] !== (written ?? delta[said])) return undefined
+  if (said === 'content') return CONTENT
+  return said === 'reasoning_content' ? REASONING : undefined
+}
 
 /** Clients take the first answer they find for the one they wanted; one that nobody asked for is none. */
 export const isAsked = (choice: unknown, { choices }: View): boolean =>

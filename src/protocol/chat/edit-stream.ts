@@ -1,13 +1,14 @@
 import { isObject, type JsonObject } from '../../core/ask.ts'
 import { Seen } from '../../core/seen.ts'
 import type { FinishReason } from '../../core/turn.ts'
+import { Alike, aroundIn } from '../alike.ts'
 import { endsInHalf, honestReason, malformed, PARTS_MAX, parseAnswer, truncated } from '../answer.ts'
 import { editMembers, jsonMembers, type MemberEdits, member, rawObject } from '../json.ts'
 import { JsonOnly } from '../json-mode.ts'
 import type { AnswerStream, Bill, View } from '../protocol.ts'
 import { rawJson, stringify } from '../raw-json.ts'
-import { dataFrame, type Frame } from '../sse.ts'
-import { eachCall, eachChoice, isAsked, isSpeaking, onlyAsked } from './each.ts'
+import { dataFrame, type Frame, type SseReader } from '../sse.ts'
+import { eachCall, eachChoice, isAsked, isSpeaking, onlyAsked, soleText } from './each.ts'
 import { head } from './encode-stream.ts'
 import { EndNote } from './end-note.ts'
 import { CallMender } from './mend-calls.ts'
@@ -43,8 +44,11 @@ interface Ending {
 class ChatStreamEditor implements AnswerStream {
   readonly seen = new Seen()
   done = false
+  isComplete = false
+  private readonly alike = new Alike(this.seen)
   private readonly view: View
   private readonly choices = new Map<unknown, Choice>()
+  private readonly names: MemberEdits
   private created: unknown
   private usage = '{}'
   /** The latest of each answer. */
@@ -52,13 +56,12 @@ class ChatStreamEditor implements AnswerStream {
 
   constructor(view: View) {
     this.view = view
-  }
-
-  get isComplete(): boolean {
-    return this.choices.size >= this.view.choices && this.choices.values().every(({ note }) => note.isComplete)
+    const { id, model } = head(view)
+    this.names = jsonMembers({ id, model })
   }
 
   push(frame: Frame): string {
+    this.alike.forget()
     if (isDone(frame)) {
       if (this.choices.size === 0) throw truncated()
       this.done = true
@@ -67,14 +70,22 @@ class ChatStreamEditor implements AnswerStream {
     }
     const chunk = parseAnswer(frame.data)
     this.created ??= chunk.created ?? this.view.createdSeconds
-    const text = this.passOn(chunk, frame.data)
+    const text = this.passOn(chunk, frame)
+    this.isComplete = this.isEvery(({ note }) => note.isComplete)
     if (isObject(chunk.usage)) this.report(chunk.usage, frame.data)
     return text
   }
 
+  pushAlike(source: SseReader, charactersMax = -1): string | undefined {
+    return this.alike.next(source, charactersMax)
+  }
+
+  private isEvery(is: (choice: Choice) => boolean): boolean {
+    return this.choices.size >= this.view.choices && this.choices.values().every(is)
+  }
+
   end(): string {
-    const isEnded = this.choices.size >= this.view.choices && this.choices.values().every(({ note }) => note.reason)
-    if (!this.done && !isEnded) throw truncated()
+    if (!this.done && !this.isEvery(({ note }) => note.reason !== undefined)) throw truncated()
     this.seen.conclude()
     return ''
   }
@@ -85,6 +96,7 @@ class ChatStreamEditor implements AnswerStream {
     }
     const opening = this.choices.size === 0 ? this.begin() : ''
     for (const { note } of this.choices.values()) note.cut()
+    this.isComplete = this.isEvery(({ note }) => note.isComplete)
     this.seen.reason = 'length'
     return opening
   }
@@ -109,16 +121,20 @@ class ChatStreamEditor implements AnswerStream {
     return endings + dataFrame(stringify({ ...this.head(), choices: [], usage })) + DONE
   }
 
-  private passOn(chunk: JsonObject, data: string): string {
+  private passOn(chunk: JsonObject, frame: Frame): string {
+    const { data } = frame
     // Official clients throw on a chunk whose choices are no list of objects; it could not say anything anyway.
     if (!Array.isArray(chunk.choices) || !chunk.choices.every(isObject)) return ''
     if (chunk.choices.length === 0 && chunk.usage) return ''
     const wires = chunk.choices.filter(wire => isAsked(wire, this.view))
     if (wires.length === 0 && chunk.choices.length > 0) return ''
     const isFirst = wires.some(wire => !this.choiceOf(wire).hasRole)
+    const isPlain = !isFirst && wires.every(wire => this.isAsItIs(wire))
     const text = editMembers(this.mended(wires, onlyAsked(data, chunk.choices, this.view)), this.identity(chunk))
     const choices = wires.map(wire => this.choiceOf(wire))
     const ended = choices.filter((_, place) => readFinishReason(wires[place]?.finish_reason) !== undefined)
+    const sole = isPlain ? soleText(chunk) : undefined
+    if (sole) this.alike.learn(frame, sole, () => aroundIn({ event: '', data: text }, sole.path))
     if (ended.length === 0) return dataFrame(text)
     const isBare = !isFirst && wires.every(({ delta }) => !isSpeaking(delta))
     // What was said is not said again: clients would count its tokens twice.
@@ -144,7 +160,7 @@ class ChatStreamEditor implements AnswerStream {
         ...(choice.hasRole && delta.role !== undefined ? { role: undefined } : {}),
         ...mendTexts(delta),
         ...this.contentEdits(delta, choice),
-        ...eachCall(rawObject(raw, 'delta'), delta, (text, call) => choice.calls.mend(text, call)),
+        ...(Array.isArray(delta.tool_calls) ? this.callEdits(rawObject(raw, 'delta'), delta, choice) : {}),
       }
       choice.hasRole = true
       const isWhole = isObject(wire.delta) && Object.keys(edits).length === 0
@@ -157,6 +173,10 @@ class ChatStreamEditor implements AnswerStream {
     })
   }
 
+  private callEdits(raw: string, delta: JsonObject, { calls }: Choice): MemberEdits {
+    return eachCall(raw, delta, (text, call) => calls.mend(text, call))
+  }
+
   /** Half a character waits for the other half: what one client has of it, it cannot write. */
   private contentEdits(delta: JsonObject, choice: Choice): MemberEdits {
     const given = spokenText(delta.content)
@@ -167,6 +187,12 @@ class ChatStreamEditor implements AnswerStream {
     const text = isCut ? whole.slice(0, -1) : whole
     const content = choice.json ? choice.json.accept(text) : text
     return content === delta.content ? {} : jsonMembers({ content })
+  }
+
+  /** What it says is passed on letter by letter. */
+  private isAsItIs(wire: JsonObject): boolean {
+    const { json, half } = this.choiceOf(wire)
+    return json === undefined && half === '' && !(isObject(wire.delta) && endsInHalf(spokenText(wire.delta.content)))
   }
 
   private choiceOf(wire: JsonObject): Choice {
@@ -202,9 +228,9 @@ class ChatStreamEditor implements AnswerStream {
   }
 
   private identity(chunk: JsonObject): MemberEdits {
-    const { id, model, object, created } = this.head()
+    const { object, created } = this.head()
     return {
-      ...jsonMembers({ id, model }),
+      ...this.names,
       ...(chunk.object === undefined ? jsonMembers({ object }) : {}),
       ...(chunk.created === created ? {} : jsonMembers({ created })),
       usage: this.view.includeUsage ? 'null' : undefined,

@@ -1,14 +1,15 @@
 import { type Ask, isObject, type JsonObject } from '../../core/ask.ts'
 import { Seen } from '../../core/seen.ts'
 import { honestReason, parseAnswer } from '../answer.ts'
-import { editMembers, editMessages, jsonMembers, type MemberEdits, rawAt, rawObject, rawText, root } from '../json.ts'
+import { editedRequest } from '../edited.ts'
+import { editMembers, jsonMembers, type MemberEdits, rawObject, sourceText, TextSource, withValues } from '../json.ts'
 import { JsonOnly } from '../json-mode.ts'
-import type { Answer, EditedRequest, Target, View } from '../protocol.ts'
-import { withhold } from '../withhold.ts'
+import type { Answer, Bill, EditedRequest, Target, View } from '../protocol.ts'
+import { type RequestChanges, withhold } from '../withhold.ts'
 import { eachCall, eachChoice, isAsked, onlyAsked } from './each.ts'
 import { mendWholeCall } from './mend-calls.ts'
 import { mendTexts } from './mend-texts.ts'
-import { repairRequest } from './repair.ts'
+import { mendedMessages } from './repair.ts'
 import { firstChoice, saidIn } from './response.ts'
 import { spokenText } from './texts.ts'
 import { FINISH_REASONS, readFinishReason, readUsage, writeUsage } from './wire.ts'
@@ -19,43 +20,42 @@ import { FINISH_REASONS, readFinishReason, readUsage, writeUsage } from './wire.
 
 /** The caller's own text with the named edits; everything else is forwarded as it came. */
 export function editRequest(ask: Ask, target: Target): EditedRequest {
-  const { capabilities: can } = target
-  const known = can.developerRole ? ask.text : withoutDevelopers(ask)
-  const { edits, dropped } = withhold(ask.body, target)
-  const body = editMembers(can.repair ? repairRequest({ body: ask.body, text: known }) : known, {
-    ...edits,
-    ...usageEdits(ask, can.streamUsage),
-    ...limitEdits(ask, target),
-    model: JSON.stringify(target.model),
-  })
-  return { body, dropped }
+  const { changes, dropped } = withhold(ask.body, target)
+  const messages = mendedMessages(ask, target.capabilities)
+  if (messages !== undefined) changes.set('messages', messages)
+  askForUsage(ask, target, changes)
+  moveLimit(ask, target, changes)
+  changes.set('model', JSON.stringify(target.model))
+  return editedRequest(ask.source.edited(changes), dropped)
 }
 
 /** The bill needs the upstream's own count, whether the caller wants to see it or not. */
-function usageEdits({ stream, includeUsage, text }: Ask, isCounting: boolean): MemberEdits {
-  if (!stream || (includeUsage && isCounting)) return {}
-  if (!isCounting) return { stream_options: undefined }
-  const options = rawAt(text, root(text), 'stream_options')
-  return { stream_options: editMembers(options?.startsWith('{') ? options : '{}', { include_usage: 'true' }) }
-}
-
-/** The newer name of a role that every server of this dialect knows by its older one. */
-function withoutDevelopers({ body, text }: Ask): string {
-  const messages = body.messages as readonly JsonObject[]
-  if (!messages.some(({ role }) => role === 'developer')) return text
-  return editMessages(text, (place, span) =>
-    messages[place]?.role === 'developer' ? editMembers(rawText(text, span), { role: '"system"' }) : undefined,
-  )
+function askForUsage(
+  { stream, includeUsage, source }: Ask,
+  { capabilities: can }: Target,
+  changes: RequestChanges,
+): void {
+  if (!stream || (includeUsage && can.streamUsage)) return
+  if (!can.streamUsage) {
+    changes.set('stream_options', undefined)
+    return
+  }
+  const options = sourceText(source, 'stream_options')
+  const own = options?.startsWith('{') ? options : '{}'
+  changes.set('stream_options', editMembers(own, { include_usage: 'true' }))
 }
 
 /** The limit moves only when it has to: to another field, or down to what is held. */
-function limitEdits(ask: Ask, target: Target): MemberEdits {
-  const { body, maxTokens: asked } = ask
-  const { maxTokensField } = target.capabilities
-  const unused = maxTokensField === 'max_tokens' ? 'max_completion_tokens' : 'max_tokens'
-  const isInPlace = asked === target.maxTokens && (body[unused] === undefined || body[unused] === null)
-  if (isInPlace) return {}
-  return { [unused]: undefined, [maxTokensField]: target.maxTokens && String(target.maxTokens) } as MemberEdits
+function moveLimit(
+  { body, maxTokens: asked }: Ask,
+  { maxTokens, capabilities: can }: Target,
+  changes: RequestChanges,
+): void {
+  const unused = can.maxTokensField === 'max_tokens' ? 'max_completion_tokens' : 'max_tokens'
+  const isInPlace = asked === maxTokens && (body[unused] === undefined || body[unused] === null)
+  if (isInPlace) return
+  changes.set(unused, undefined)
+  changes.set(can.maxTokensField, maxTokens ? String(maxTokens) : undefined)
 }
 
 // ── bodies ───────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -73,19 +73,24 @@ export function editBody(text: string, view: View): Answer {
       if (isObject(choice) && isObject(choice.message)) seen.text(saidIn(choice.message))
     }
   }
-  return {
-    seen,
-    render: bill =>
-      editMembers(mendBody(text, body.choices as unknown[], view), {
-        id: JSON.stringify(`chatcmpl-${view.id}`),
-        model: JSON.stringify(view.model),
-        usage: editMembers(rawObject(text, 'usage'), jsonMembers(writeUsage(bill))),
-      }),
-  }
+  return { seen, render: bill => billedBody(mendBody(text, body.choices as unknown[], view), body.usage, view, bill) }
+}
+
+function billedBody(text: string, usage: unknown, view: View, bill: Bill): string {
+  const source = new TextSource(text)
+  return source.edited(
+    new Map([
+      ['id', JSON.stringify(`chatcmpl-${view.id}`)],
+      ['model', JSON.stringify(view.model)],
+      ['usage', withValues(source, { key: 'usage', value: usage }, writeUsage(bill))],
+    ]),
+  )
 }
 
 /** The contract: a call is a `tool_calls` ending, and its arguments are JSON, whatever the vendor says. */
 function mendBody(text: string, all: readonly unknown[], view: View): string {
+  // Nearly all answers are, and then there is no need to look through their text.
+  if (all.every(choice => isSurelySound(choice, view))) return text
   const choices = all.filter(choice => isAsked(choice, view))
   return eachChoice(onlyAsked(text, all, view), (raw, place) => {
     const choice = choices[place]
@@ -106,6 +111,14 @@ function mendBody(text: string, all: readonly unknown[], view: View): string {
       ...(reason === honest ? {} : jsonMembers({ finish_reason: FINISH_REASONS[honest] })),
     }
   })
+}
+
+function isSurelySound(choice: unknown, view: View): boolean {
+  if (!isObject(choice) || !isObject(choice.message) || !isAsked(choice, view) || view.wantsJson) return false
+  const { content, reasoning, tool_calls: calls, function_call: legacy } = choice.message
+  const isPlain = (typeof content === 'string' || content === null) && !reasoning && !calls && !legacy
+  const reason = readFinishReason(choice.finish_reason)
+  return isPlain && reason === honestReason(reason ?? 'stop', false)
 }
 
 /** The contract: in JSON mode the content parses, whatever the vendor puts around it. */

@@ -52,10 +52,8 @@ export function encodeRequest(turn: Turn, target: Target): EncodedRequest {
 function lost(turn: Turn, can: Capabilities, body: Readonly<Record<string, unknown>>): string[] {
   const hasTools = turn.tools.length > 0
   const hasEffort = turn.effort !== undefined && turn.effort !== 'none'
-  return namesOf({
-    ...lostSampling(turn, body),
+  const names = namesOf({
     stop_sequences: turn.stop.filter(stop => stop !== '').length > STOPS_MAX,
-    [turn.effortField]: hasEffort && body.reasoning_effort === undefined,
     tools: hasTools && !can.tools,
     strict: turn.tools.some(({ strict }) => strict) && !can.strictTools,
     disable_parallel_tool_use: hasTools && !turn.parallelTools && !can.parallelTools,
@@ -63,6 +61,8 @@ function lost(turn: Turn, can: Capabilities, body: Readonly<Record<string, unkno
     metadata: turn.user !== undefined && can.userField === 'none',
     cache_control: turn.tools.some(({ cache }) => cache),
   })
+  if (hasEffort && body.reasoning_effort === undefined) names.push(turn.effortField)
+  return [...lostSampling(turn, body), ...names]
 }
 
 const SERVICE_TIERS = { auto: 'auto', standard: 'default' } as const

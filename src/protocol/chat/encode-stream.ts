@@ -1,4 +1,5 @@
 import type { Block, FinishReason, TurnEvent } from '../../core/turn.ts'
+import { type Around, aroundNothing } from '../alike.ts'
 import type { Bill, StreamEncoder, View } from '../protocol.ts'
 import { dataFrame } from '../sse.ts'
 import { type Form, finishReason, formOf } from './calls.ts'
@@ -51,6 +52,10 @@ class ChatStreamEncoder implements StreamEncoder {
         this.reason = event.reason
         return ''
     }
+  }
+
+  aroundDelta(): Around | undefined {
+    return aroundNothing(this.delta('', this.calls.length - 1))
   }
 
   close(bill: Bill): string {

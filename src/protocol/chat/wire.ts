@@ -1,11 +1,14 @@
 import { type Ask, type ImagePlace, isObject, type JsonObject } from '../../core/ask.ts'
 import type { Capabilities } from '../../core/capabilities.ts'
 import { type ErrorContext, errorObject, type Failure, invalid } from '../../core/failure.ts'
+import type { Source } from '../../core/source.ts'
 import type { FinishReason } from '../../core/turn.ts'
 import { promptTokens, tokenCount, type Usage } from '../../core/usage.ts'
 import { truncated } from '../answer.ts'
 import {
   boolean,
+  each,
+  ITSELF,
   list,
   name,
   number,
@@ -19,6 +22,7 @@ import {
   textOf,
   texts,
 } from '../fields.ts'
+import { asSource } from '../json.ts'
 import { promptSize } from '../prompt.ts'
 import type { Bill } from '../protocol.ts'
 import { dataFrame, type Frame } from '../sse.ts'
@@ -30,14 +34,14 @@ const CHOICES_MAX = 128
 const ROLES = ['system', 'developer', 'user', 'assistant', 'tool', 'function'] as const
 
 /** Sections 2.3 to 2.6 and 4.1: everything the contract names is checked, everything else is accepted. */
-export function read(body: JsonObject, bodyText: string): Ask {
+export function read(body: JsonObject, written: string | Source): Ask {
+  const source = asSource(written)
   const messages = requiredMessages(body)
   const images: ImagePlace[] = []
-  messages.forEach((message, place) => {
-    checkMessage(message, place, images)
-  })
-  const tools = optional(body.tools, 'tools', list) ?? []
-  const toolNames = tools.map((tool, place) => checkTool(tool, `tools[${place}]`))
+  each(messages, 'messages', (message, place) => checkMessage(message, place, images))
+  const tools = optional(body.tools, 'tools', list) ?? NONE
+  const toolNames: string[] = []
+  each(tools, 'tools', tool => toolNames.push(checkTool(tool)))
   checkToolChoice(body.tool_choice, toolNames)
   checkFormat(body.response_format)
   checkScalars(body)
@@ -46,14 +50,14 @@ export function read(body: JsonObject, bodyText: string): Ask {
   return {
     protocol: 'chat',
     body,
-    text: bodyText,
+    source,
     model: body.model as string,
     stream: optional(body.stream, 'stream', boolean) ?? false,
     includeUsage: optional(options?.include_usage, 'stream_options.include_usage', boolean) ?? false,
     showThinking: true,
     maxTokens: readMaxTokens(body),
     choices: readChoices(body.n),
-    promptSize: promptSize(bodyText),
+    promptSize: promptSize(source),
     images,
     textTools: textToolNames(tools),
     legacyCalls: Array.isArray(body.functions) && tools.length === 0,
@@ -67,8 +71,13 @@ export function canPassOn({ body, wantsJson }: Ask, { jsonObject, structuredOutp
   return structuredOutput || !isObject(body.response_format) || body.response_format.type !== 'json_schema'
 }
 
-const textToolNames = (tools: readonly unknown[]): Set<string> =>
-  new Set(tools.flatMap(tool => (isObject(tool) && isObject(tool.custom) ? [textOf(tool.custom.name)] : [])))
+const NONE: readonly unknown[] = []
+const NO_NAMES: ReadonlySet<string> = new Set()
+
+const textToolNames = (tools: readonly unknown[]): ReadonlySet<string> =>
+  tools.some(isTextTool) ? new Set(tools.filter(isTextTool).map(({ custom }) => textOf(custom.name))) : NO_NAMES
+
+const isTextTool = (tool: unknown): tool is { readonly custom: JsonObject } => isObject(tool) && isObject(tool.custom)
 
 function readMaxTokens(body: JsonObject): number | undefined {
   const older = optional(body.max_tokens, 'max_tokens', positiveInteger)
@@ -82,50 +91,50 @@ function readChoices(value: unknown): number {
 }
 
 function checkMessage(value: unknown, place: number, images: ImagePlace[]): void {
-  const at = `messages[${place}]`
-  const message = object(value, at)
-  const role = oneOf(message.role, ROLES, `${at}.role`)
-  optional(message.name, `${at}.name`, text)
-  if (role === 'tool') name(message.tool_call_id, `${at}.tool_call_id`)
-  optional(message.tool_calls, `${at}.tool_calls`, list)?.forEach((call, index) => {
-    checkToolCall(call, `${at}.tool_calls[${index}]`)
-  })
+  const message = object(value, ITSELF)
+  const role = oneOf(message.role, ROLES, 'role')
+  optional(message.name, 'name', text)
+  if (role === 'tool') name(message.tool_call_id, 'tool_call_id')
+  const calls = optional(message.tool_calls, 'tool_calls', list)
+  if (calls) each(calls, 'tool_calls', checkToolCall)
   const { content } = message
   if (content === undefined || content === null || typeof content === 'string') return
-  if (!Array.isArray(content)) throw invalid(`${at}.content`, 'must be a string, null or an array of parts')
-  content.forEach((part, index) => {
-    const param = `${at}.content[${index}]`
-    const characters = checkPart(part, param)
-    if (characters !== undefined) images.push({ param, message: place, part: [index], characters })
+  if (!Array.isArray(content)) throw invalid('content', 'must be a string, null or an array of parts')
+  each(content, 'content', (part, index) => {
+    const characters = checkPart(part)
+    if (characters === undefined) return
+    images.push({ param: `messages[${place}].content[${index}]`, message: place, part: [index], characters })
   })
 }
 
 /** Returns the size of an image, undefined for every other part. */
-function checkPart(value: unknown, at: string): number | undefined {
-  const part = object(value, at)
-  const type = text(part.type, `${at}.type`)
-  if (type === 'text') text(part.text, `${at}.text`)
+function checkPart(value: unknown): number | undefined {
+  const part = object(value, ITSELF)
+  const type = text(part.type, 'type')
+  if (type === 'text') text(part.text, 'text')
   if (type !== 'image_url') return undefined
-  return text(object(part.image_url, `${at}.image_url`).url, `${at}.image_url.url`).length
+  return text(object(part.image_url, 'image_url').url, 'image_url.url').length
 }
 
-function checkToolCall(value: unknown, at: string): void {
-  const call = object(value, at)
-  name(call.id, `${at}.id`)
-  const type = optional(call.type, `${at}.type`, text) ?? 'function'
+function checkToolCall(value: unknown): void {
+  const call = object(value, ITSELF)
+  name(call.id, 'id')
+  const type = optional(call.type, 'type', text) ?? 'function'
   if (type !== 'function') return
-  const called = object(call.function, `${at}.function`)
-  name(called.name, `${at}.function.name`)
-  text(called.arguments, `${at}.function.arguments`)
+  const called = object(call.function, 'function')
+  name(called.name, 'function.name')
+  text(called.arguments, 'function.arguments')
 }
 
-function checkTool(value: unknown, at: string): string {
-  const tool = object(value, at)
-  const type = oneOf(tool.type, ['function', 'custom'], `${at}.type`)
-  const defined = object(tool[type], `${at}.${type}`)
-  optional(defined.description, `${at}.${type}.description`, text)
-  optional(defined.parameters, `${at}.${type}.parameters`, object)
-  return name(defined.name, `${at}.${type}.name`)
+const TOOL_TYPES = ['function', 'custom'] as const
+
+function checkTool(value: unknown): string {
+  const tool = object(value, ITSELF)
+  const type = oneOf(tool.type, TOOL_TYPES, 'type')
+  const defined = object(tool[type], type)
+  optional(defined.description, `${type}.description`, text)
+  optional(defined.parameters, `${type}.parameters`, object)
+  return name(defined.name, `${type}.name`)
 }
 
 function checkToolChoice(value: unknown, toolNames: readonly string[]): void {

@@ -2,10 +2,51 @@ import { isObject, type JsonObject } from '../../core/ask.ts'
 import type { Capabilities } from '../../core/capabilities.ts'
 import { textOf } from '../fields.ts'
 import { MISSING_RESULT, orphanText, UniqueIds } from '../history.ts'
-import { type Exchange, type Inspection, inspect } from '../inspection.ts'
+import { type Exchange, type Inspection, inspect, OpenCalls } from '../inspection.ts'
 import { editMembers, elementSpans, rawAt, rawText, root } from '../json.ts'
+import { DELETE, SPACE } from '../json-codes.ts'
 import { reminder } from '../reminder.ts'
 import { blocksOf, blockText, legalId, PLACEHOLDER, systemText } from './content.ts'
+
+/**
+ * The short way through a conversation that is as servers want it, as nearly all are; the others are looked through by
+ * `Conversation`, which knows what to do about it.
+ */
+export function isSurelyTidy(messages: readonly JsonObject[]): boolean {
+  if (messages[0]?.role !== 'user') return false
+  const open = new OpenCalls()
+  const ids = new Set<string>()
+  for (let place = 0; place < messages.length; place++) {
+    const { role, content } = messages[place] as JsonObject
+    if (role === 'assistant' ? !open.turn(place) : role !== 'user') return false
+    if (typeof content === 'string') {
+      if (isBlankText(content)) return false
+      continue
+    }
+    const blocks = content as readonly JsonObject[]
+    if (blocks.length === 0) return false
+    for (const block of blocks) {
+      switch (block.type) {
+        case 'text':
+          if (isBlank(block)) return false
+          break
+        case 'thinking':
+          if (isUnsigned(block)) return false
+          break
+        case 'tool_use': {
+          const id = idOf(block)
+          const isOwn = role === 'assistant' && !ids.has(id) && legalId(id) === id
+          if (!isOwn || !open.call(id)) return false
+          ids.add(id)
+          break
+        }
+        case 'tool_result':
+          if (role !== 'user' || hasBlankPart(block) || !open.answer(idOf(block))) return false
+      }
+    }
+  }
+  return open.isEmpty
+}
 
 /** What comes behind the system prompt of a request: looked through, and written anew where it has to be. */
 export class Conversation {
@@ -135,7 +176,13 @@ const missing = (id: string): unknown => ({
 })
 
 const isBlank = (block: unknown): boolean =>
-  isObject(block) && block.type === 'text' && typeof block.text === 'string' && block.text.trim() === ''
+  isObject(block) && block.type === 'text' && typeof block.text === 'string' && isBlankText(block.text)
+
+/** Most texts begin with a letter: those need no copy without their blanks to be told from nothing. */
+function isBlankText(text: string): boolean {
+  const first = text.charCodeAt(0)
+  return !(first > SPACE && first < DELETE) && text.trim() === ''
+}
 
 const isUnsigned = ({ type, signature }: JsonObject): boolean => type === 'thinking' && !signature
 
@@ -143,5 +190,4 @@ const hasBlankPart = ({ type, content }: JsonObject): boolean =>
   type === 'tool_result' && Array.isArray(content) && content.some(isBlank)
 
 /** The texts of the elements of a member that is a list. */
-export const rawElements = (text: string, key: string): string[] =>
-  elementSpans(text, key).map(span => rawText(text, span))
+const rawElements = (text: string, key: string): string[] => elementSpans(text, key).map(span => rawText(text, span))

@@ -1,5 +1,6 @@
 import { type Ask, isObject, type JsonObject } from '../../core/ask.ts'
 import { type Effort, isEffort } from '../../core/effort.ts'
+import type { Span } from '../../core/source.ts'
 import type {
   AssistantPart,
   CacheMark,
@@ -14,7 +15,7 @@ import type {
   UserPart,
 } from '../../core/turn.ts'
 import { asNumber, asText, textOf } from '../fields.ts'
-import { elementSpans, elements, member, rawAt, root } from '../json.ts'
+import { elements, member, rawAt, sourceElements, sourceMember } from '../json.ts'
 import { lostMembers } from '../loss.ts'
 import { clientTool } from './client-tools.ts'
 import { blocksOf, blockText, systemText } from './content.ts'
@@ -60,15 +61,20 @@ function decodeSystem(system: unknown): TextPart[] {
   })
 }
 
-function decodeMessages({ body, text }: Ask, dropped: Set<string>): TurnMessage[] {
-  const spans = elementSpans(text, 'messages')
+function decodeMessages({ body, source }: Ask, dropped: Set<string>): TurnMessage[] {
+  const { text } = source
+  /** Looked for where somebody has called a tool: for nothing else does the text matter. */
+  let spans: Span[] | undefined
   return (body.messages as JsonObject[]).map((message, place): TurnMessage => {
     if (message.role === 'system') {
       if (blocksOf(message).some(markOf)) dropped.add('cache_control')
       return { role: 'system', text: systemText(message) }
     }
     if (message.role === 'user') return { role: 'user', parts: decodeUser(message, `messages[${place}]`, dropped) }
-    const inputs = () => rawInputs(text, spans[place]?.start ?? 0)
+    const inputs = () => {
+      spans ??= sourceElements(source, 'messages')
+      return rawInputs(text, spans[place]?.start ?? 0)
+    }
     return { role: 'assistant', parts: decodeAssistant(message, inputs, dropped) }
   })
 }
@@ -154,9 +160,11 @@ function decodeAssistant(
 
 // ── tools ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-function decodeTools({ body, text }: Ask, dropped: Set<string>): Tool[] {
+function decodeTools({ body, source }: Ask, dropped: Set<string>): Tool[] {
   const tools = (body.tools ?? []) as JsonObject[]
-  const spans = tools.length > 0 ? elementSpans(text, 'tools') : []
+  if (tools.length === 0) return []
+  const { text } = source
+  const spans = sourceElements(source, 'tools')
   const isLoaded = loadedTools(body)
   return tools.flatMap((tool, place): Tool[] => {
     if (tool.defer_loading === true && !isLoaded(tool)) return []
@@ -206,11 +214,12 @@ function decodeToolChoice(choice: JsonObject): ToolChoice | undefined {
 
 // ── switches ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-function decodeFormat({ body, text }: Ask): OutputFormat {
+function decodeFormat({ body, source }: Ask): OutputFormat {
   const config = body.output_config
   const format = isObject(config) && isObject(config.format) ? config.format : {}
   if (!isObject(format.schema)) return { type: 'text' }
-  const raw = rawAt(text, root(text), 'output_config', 'format', 'schema') ?? JSON.stringify(format.schema)
+  const at = sourceMember(source, 'output_config')?.start ?? 0
+  const raw = rawAt(source.text, at, 'format', 'schema') ?? JSON.stringify(format.schema)
   return { type: 'schema', name: 'output', schema: { value: format.schema, text: raw } }
 }
 

@@ -2,12 +2,13 @@ import type { JsonObject } from '../../core/ask.ts'
 import { Seen } from '../../core/seen.ts'
 import type { FinishReason, TurnEvent } from '../../core/turn.ts'
 import type { Usage } from '../../core/usage.ts'
+import { type SoleText, soleDelta } from '../alike.ts'
 import { AnswerWriter, malformed, PARTS_MAX, truncated } from '../answer.ts'
 import { textOf } from '../fields.ts'
 import { rawAt, root } from '../json.ts'
 import type { DecodeOptions, StreamDecoder } from '../protocol.ts'
 import type { Frame } from '../sse.ts'
-import { type Event, parseEvent, part } from './event.ts'
+import { type Event, INPUT, parseEvent, part, TEXT, THINKING } from './event.ts'
 import { hasOutputCount, readStopReason, readUsage } from './wire.ts'
 
 /** One block as its events arrive. Blocks may overlap here; the vocabulary takes them one after the other. */
@@ -40,6 +41,7 @@ class MessagesStreamDecoder implements StreamDecoder {
   private reported = false
   usage: Usage | undefined
   isReported = false
+  soleText: SoleText | undefined
 
   constructor({ callsMayOverlap }: DecodeOptions) {
     this.callsMayOverlap = callsMayOverlap
@@ -52,7 +54,18 @@ class MessagesStreamDecoder implements StreamDecoder {
   push(frame: Frame): readonly TurnEvent[] {
     const event = parseEvent(frame)
     if (event) this.event(event, frame)
-    return this.answer.drain()
+    const events = this.answer.drain()
+    const written = soleDelta(events)
+    this.soleText = event && written !== undefined ? this.findText(event, written) : undefined
+    return events
+  }
+
+  /** Where the text of a delta stands, if it is all that was written. */
+  private findText({ type, payload }: Event, written: string): SoleText | undefined {
+    const delta = part(payload, 'delta')
+    if (type !== 'content_block_delta' || pieceOf(delta) !== written) return undefined
+    const { path } = [TEXT, THINKING].find(({ path: [, key] }) => (delta[String(key)] ?? null) !== null) ?? INPUT
+    return { path, isThought: this.find(payload)?.kind === 'thinking' }
   }
 
   end(): readonly TurnEvent[] {
@@ -111,8 +124,7 @@ class MessagesStreamDecoder implements StreamDecoder {
 
   private delta(payload: JsonObject): void {
     const block = this.find(payload)
-    const { text, thinking, partial_json } = part(payload, 'delta')
-    const piece = text ?? thinking ?? partial_json
+    const piece = pieceOf(part(payload, 'delta'))
     const isOver = block?.begun && block.stopped
     if (!block || isOver || typeof piece !== 'string') return
     this.observe(block, piece)
@@ -194,6 +206,8 @@ class MessagesStreamDecoder implements StreamDecoder {
     this.answer.finish(this.reason ?? 'stop', this.reported ? this.usage : undefined, this.stopSequence)
   }
 }
+
+const pieceOf = ({ text, thinking, partial_json }: JsonObject): unknown => text ?? thinking ?? partial_json
 
 const KINDS: ReadonlyMap<unknown, OpenBlock['kind']> = new Map([
   ['text', 'text'],

@@ -1,11 +1,12 @@
 import { isObject, type JsonObject } from '../../core/ask.ts'
 import { Seen } from '../../core/seen.ts'
+import { Alike, aroundIn, type SoleText } from '../alike.ts'
 import { honestReason, malformed, PARTS_MAX, truncated } from '../answer.ts'
 import { editMembers, jsonMembers, type MemberEdits, rawObject } from '../json.ts'
 import type { AnswerStream, Bill, View } from '../protocol.ts'
-import { type Frame, namedFrame } from '../sse.ts'
+import { type Frame, namedFrame, type SseReader } from '../sse.ts'
 import { isThinking } from './content.ts'
-import { parseEvent, part, STOP, write } from './event.ts'
+import { INPUT, parseEvent, part, STOP, TEXT, THINKING, write } from './event.ts'
 import { hasOutputCount, readStopReason, readUsage, STOP_REASONS, writeUsage } from './wire.ts'
 
 /** What every message begins with, for upstreams that leave some of it out. */
@@ -22,6 +23,7 @@ const absentIn = (given: JsonObject, defaults: JsonObject): JsonObject =>
 class MessagesStreamEditor implements AnswerStream {
   readonly seen = new Seen()
   done = false
+  private readonly alike = new Alike(this.seen)
   private readonly view: View
   private isStarted = false
   private hasCalls = false
@@ -42,6 +44,7 @@ class MessagesStreamEditor implements AnswerStream {
   }
 
   push(frame: Frame): string {
+    this.alike.forget()
     const event = parseEvent(frame)
     if (!event) return ''
     const { type, payload } = event
@@ -55,6 +58,7 @@ class MessagesStreamEditor implements AnswerStream {
       case 'content_block_delta':
         this.observe(part(payload, 'delta'))
         this.inputs.delete(payload.index)
+        this.learn(frame, payload, data)
         return this.block(type, payload, data)
       case 'content_block_stop':
         this.openBlocks.delete(payload.index)
@@ -70,6 +74,18 @@ class MessagesStreamEditor implements AnswerStream {
       default:
         return this.isStarted ? namedFrame(type, data) : ''
     }
+  }
+
+  pushAlike(source: SseReader, charactersMax = -1): string | undefined {
+    return this.alike.next(source, charactersMax)
+  }
+
+  private learn(frame: Frame, payload: JsonObject, data: string): void {
+    const sole = soleText(part(payload, 'delta'))
+    const place = payload.index
+    if (!sole || !isPlace(place) || this.hidden.has(place)) return
+    const event = 'content_block_delta'
+    this.alike.learn(frame, sole, () => aroundIn({ event, data: this.moved(place, data) }, sole.path))
   }
 
   end(): string {
@@ -170,11 +186,14 @@ class MessagesStreamEditor implements AnswerStream {
   }
 
   private block(type: string, { index }: JsonObject, data: string): string {
-    if (!Number.isSafeInteger(index)) throw malformed()
-    const place = index as number
-    if (this.hidden.has(place)) return ''
+    if (!isPlace(index)) throw malformed()
+    return this.hidden.has(index) ? '' : namedFrame(type, this.moved(index, data))
+  }
+
+  private moved(place: number, data: string): string {
+    if (this.hidden.size === 0) return data
     const before = [...this.hidden].filter(hidden => hidden < place).length
-    return namedFrame(type, before === 0 ? data : editMembers(data, { index: String(place - before) }))
+    return before === 0 ? data : editMembers(data, { index: String(place - before) })
   }
 
   private observe({ text, thinking, partial_json }: JsonObject): void {
@@ -190,6 +209,14 @@ class MessagesStreamEditor implements AnswerStream {
     if (usage && hasOutputCount(payload.usage)) this.seen.count(usage, this.isComplete)
     else this.seen.usage = usage
   }
+}
+
+const isPlace = (index: unknown): index is number => Number.isSafeInteger(index)
+
+/** As `observe` sees it. */
+function soleText({ text, thinking, partial_json }: JsonObject): SoleText | undefined {
+  if (typeof (text ?? partial_json) === 'string') return text === undefined || text === null ? INPUT : TEXT
+  return typeof thinking === 'string' ? THINKING : undefined
 }
 
 export const editStream = (view: View): AnswerStream => new MessagesStreamEditor(view)

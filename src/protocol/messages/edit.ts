@@ -1,9 +1,10 @@
 import type { Ask, JsonObject } from '../../core/ask.ts'
 import { Seen } from '../../core/seen.ts'
 import { honestReason, parseAnswer } from '../answer.ts'
-import { editMembers, jsonMembers, type MemberEdits, rawObject, rawText } from '../json.ts'
-import type { Answer, EditedRequest, Target, View } from '../protocol.ts'
-import { withhold } from '../withhold.ts'
+import { editedRequest } from '../edited.ts'
+import { jsonMembers, type MemberEdits, rawText, TextSource, withValues } from '../json.ts'
+import type { Answer, Bill, EditedRequest, Target, View } from '../protocol.ts'
+import { type RequestChanges, withhold } from '../withhold.ts'
 import { isThinking } from './content.ts'
 import { contentOf, contentSpans, decodeBody, EMPTY_TEXT } from './response.ts'
 import { fittedBudget } from './thinking.ts'
@@ -16,21 +17,20 @@ import { readStopReason, readUsage, STOP_REASONS, writeUsage } from './wire.ts'
 
 /** The caller's own text with the named edits; everything else is forwarded as it came. */
 export function editRequest(ask: Ask, target: Target): EditedRequest {
-  const { edits, dropped } = withhold(ask.body, target)
-  const lowered = limitEdits(ask, target)
-  const body = editMembers(ask.text, {
-    ...edits,
-    ...tidyRequest(ask, target.capabilities),
-    ...lowered,
-    model: JSON.stringify(target.model),
-  })
-  const isThoughtless = 'thinking' in lowered && lowered.thinking === undefined
-  return { body, dropped: isThoughtless ? [...dropped, 'thinking'] : dropped }
+  const { changes, dropped } = withhold(ask.body, target)
+  change(changes, tidyRequest(ask, target.capabilities))
+  const { maxTokens: limit = ask.maxTokens } = target
+  if (limit !== undefined && limit !== ask.maxTokens) {
+    const budget = fittedBudget(ask, limit)
+    if ('thinking' in budget && budget.thinking === undefined) dropped.push('thinking')
+    change(changes, { max_tokens: String(limit), ...budget })
+  }
+  changes.set('model', JSON.stringify(target.model))
+  return editedRequest(ask.source.edited(changes), dropped)
 }
 
-function limitEdits(ask: Ask, { maxTokens: limit = ask.maxTokens }: Target): MemberEdits {
-  if (limit === undefined || limit === ask.maxTokens) return {}
-  return { max_tokens: String(limit), ...fittedBudget(ask, limit) }
+function change(changes: RequestChanges, edits: MemberEdits): void {
+  for (const key in edits) changes.set(key, edits[key])
 }
 
 // ── bodies ───────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -51,17 +51,24 @@ export function editBody(text: string, view: View): Answer {
   const honest = honestReason(seen.reason, hasCalls)
   const isHonest = readStopReason(body.stop_reason) === honest
   const ending = isHonest ? {} : jsonMembers({ stop_reason: STOP_REASONS[honest] })
-  return {
-    seen,
-    render: bill =>
-      editMembers(text, {
-        ...shown,
-        ...ending,
-        id: JSON.stringify(view.id),
-        model: JSON.stringify(view.model),
-        usage: editMembers(rawObject(text, 'usage'), jsonMembers(writeUsage(bill))),
-      }),
-  }
+  const edits = { ...shown, ...ending }
+  return { seen, render: bill => billedBody({ text, usage: body.usage, edits }, view, bill) }
+}
+
+interface Billed {
+  readonly text: string
+  readonly usage: unknown
+  readonly edits: MemberEdits
+}
+
+function billedBody({ text, usage, edits }: Billed, view: View, bill: Bill): string {
+  const source = new TextSource(text)
+  const changes: RequestChanges = new Map()
+  change(changes, edits)
+  changes.set('id', JSON.stringify(view.id))
+  changes.set('model', JSON.stringify(view.model))
+  changes.set('usage', withValues(source, { key: 'usage', value: usage }, writeUsage(bill)))
+  return source.edited(changes)
 }
 
 /** An answer has at least one block, even if it says nothing. */

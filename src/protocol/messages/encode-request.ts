@@ -54,16 +54,16 @@ export function encodeRequest(turn: Turn, target: Target): EncodedRequest {
 function lost(turn: Turn, can: Capabilities, body: Readonly<Record<string, unknown>>): string[] {
   const hasTools = turn.tools.length > 0
   const hasEffort = turn.effort !== undefined && turn.effort !== 'none'
-  return namesOf({
-    ...lostSampling(turn, body),
+  const names = namesOf({
     stop: turn.stop.some(stop => stop !== '' && stop.trim() === ''),
-    [turn.effortField]: hasEffort && body.thinking === undefined,
     tools: hasTools && !can.tools,
     strict: turn.tools.some(({ strict }) => strict) && !can.strictTools,
     parallel_tool_calls: hasTools && !turn.parallelTools && !can.parallelTools,
     service_tier: turn.serviceTier !== undefined && !can.serviceTier,
     user: turn.user !== undefined && can.userField === 'none',
   })
+  if (hasEffort && body.thinking === undefined) names.push(turn.effortField)
+  return [...lostSampling(turn, body), ...names]
 }
 
 const SERVICE_TIERS = { auto: 'auto', standard: 'standard_only' } as const

@@ -1,5 +1,6 @@
 import type { Block, FinishReason, TurnEvent } from '../../core/turn.ts'
 import type { Usage } from '../../core/usage.ts'
+import { type Around, aroundNothing } from '../alike.ts'
 import { beginsObject } from '../json-progress.ts'
 import { legalName } from '../names.ts'
 import type { Bill, StreamEncoder, View } from '../protocol.ts'
@@ -39,6 +40,10 @@ class MessagesStreamEncoder implements StreamEncoder {
         this.stopSequence = event.stopSequence
         return ''
     }
+  }
+
+  aroundDelta(): Around | undefined {
+    return aroundNothing(this.delta(''))
   }
 
   close(bill: Bill): string {

@@ -1,4 +1,5 @@
 import { isObject, type JsonObject } from '../../core/ask.ts'
+import type { SoleText } from '../alike.ts'
 import { parseAnswer, reportedError } from '../answer.ts'
 import { type Frame, namedFrame } from '../sse.ts'
 
@@ -22,6 +23,11 @@ export const part = (payload: JsonObject, key: string): JsonObject => {
   const value = payload[key]
   return isObject(value) ? value : {}
 }
+
+/** Where the texts of deltas stand. */
+export const TEXT: SoleText = { path: ['delta', 'text'], isThought: false }
+export const THINKING: SoleText = { path: ['delta', 'thinking'], isThought: true }
+export const INPUT: SoleText = { path: ['delta', 'partial_json'], isThought: false }
 
 export const write = (payload: { readonly type: string } & JsonObject): string =>
   namedFrame(payload.type, JSON.stringify(payload))

@@ -1,7 +1,7 @@
 import { type Ask, isObject } from '../../core/ask.ts'
 import { type Effort, nearestEffort } from '../../core/effort.ts'
 import type { AssistantPart, ToolChoice, Turn, TurnMessage } from '../../core/turn.ts'
-import { editMembers, type MemberEdits, rawObject } from '../json.ts'
+import { editMembers, type MemberEdits, sourceText } from '../json.ts'
 import type { Target } from '../protocol.ts'
 
 const BUDGETS: Record<Exclude<Effort, 'none'>, number> = {
@@ -48,12 +48,12 @@ export function encodeThinking({ turn, target, maxTokens, history, toolChoice }:
  * The budget of a like request whose limit was lowered to what may be spent: it must stay below the limit, and one that is
  * too small would be refused, so there is no thinking then.
  */
-export function fittedBudget({ body, text }: Ask, limit: number): MemberEdits {
+export function fittedBudget({ body, source }: Ask, limit: number): MemberEdits {
   const { thinking } = body
   if (!isObject(thinking) || thinking.type !== 'enabled') return {}
   if (typeof thinking.budget_tokens !== 'number' || thinking.budget_tokens < limit) return {}
   if (limit <= BUDGET_MIN) return { thinking: undefined }
-  return { thinking: editMembers(rawObject(text, 'thinking'), { budget_tokens: String(limit - 1) }) }
+  return { thinking: editMembers(sourceText(source, 'thinking') ?? '{}', { budget_tokens: String(limit - 1) }) }
 }
 
 /** The dialect has no words for less than a low effort. */

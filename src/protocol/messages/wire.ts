@@ -1,9 +1,12 @@
 import { type Ask, type ImagePlace, isObject, type JsonObject } from '../../core/ask.ts'
 import { type ErrorContext, errorObject, type Failure, invalid } from '../../core/failure.ts'
+import type { Source } from '../../core/source.ts'
 import type { FinishReason } from '../../core/turn.ts'
 import { tokenCount, type Usage } from '../../core/usage.ts'
 import {
   boolean,
+  each,
+  ITSELF,
   list,
   name,
   number,
@@ -16,6 +19,7 @@ import {
   requiredMessages,
   text,
 } from '../fields.ts'
+import { asSource } from '../json.ts'
 import { promptSize } from '../prompt.ts'
 import type { Bill } from '../protocol.ts'
 import { namedFrame } from '../sse.ts'
@@ -26,16 +30,16 @@ const NO_TOOLS: ReadonlySet<string> = new Set()
 const ROLES = ['user', 'assistant', 'system'] as const
 
 /** Sections 2.8, 2.9 and 4.2: everything the contract names is checked, everything else is accepted. */
-export function read(body: JsonObject, bodyText: string): Ask {
+export function read(body: JsonObject, written: string | Source): Ask {
+  const source = asSource(written)
   const messages = requiredMessages(body)
   const maxTokens = positiveInteger(requiredField(body, 'max_tokens'), 'max_tokens')
   const images: ImagePlace[] = []
-  messages.forEach((message, place) => {
-    checkMessage(message, place, images)
-  })
+  each(messages, 'messages', (message, place) => checkMessage(message, place, images))
   checkSystem(body.system)
-  const tools = optional(body.tools, 'tools', list) ?? []
-  const toolNames = tools.map((tool, place) => checkTool(tool, `tools[${place}]`))
+  const tools = optional(body.tools, 'tools', list) ?? NONE
+  const toolNames: string[] = []
+  each(tools, 'tools', tool => toolNames.push(checkTool(tool)))
   checkToolChoice(body.tool_choice, toolNames)
   checkScalars(body)
   refuseThread(body)
@@ -43,14 +47,14 @@ export function read(body: JsonObject, bodyText: string): Ask {
   return {
     protocol: 'messages',
     body,
-    text: bodyText,
+    source,
     model: body.model as string,
     stream: optional(body.stream, 'stream', boolean) ?? false,
     includeUsage: true,
     showThinking: thinking !== undefined && thinking.type !== 'disabled',
     maxTokens,
     choices: 1,
-    promptSize: promptSize(bodyText),
+    promptSize: promptSize(source),
     images,
     textTools: NO_TOOLS,
     legacyCalls: false,
@@ -58,17 +62,18 @@ export function read(body: JsonObject, bodyText: string): Ask {
   }
 }
 
+const NONE: readonly unknown[] = []
+
 function checkMessage(value: unknown, place: number, images: ImagePlace[]): void {
-  const at = `messages[${place}]`
-  const message = object(value, at)
-  oneOf(message.role, ROLES, `${at}.role`)
+  const message = object(value, ITSELF)
+  oneOf(message.role, ROLES, 'role')
   const { content } = message
   if (typeof content === 'string') return
-  if (!Array.isArray(content)) throw invalid(`${at}.content`, 'must be a string or an array of blocks')
-  content.forEach((block, index) => {
-    const param = `${at}.content[${index}]`
-    for (const image of checkBlock(block, param)) {
-      images.push({ ...image, message: place, part: [index, ...image.part] })
+  if (!Array.isArray(content)) throw invalid('content', 'must be a string or an array of blocks')
+  each(content, 'content', (block, index) => {
+    for (const image of checkBlock(block)) {
+      const at = `messages[${place}].content[${index}]`
+      images.push({ ...image, param: at + image.param, message: place, part: [index, ...image.part] })
     }
   })
 }
@@ -76,60 +81,65 @@ function checkMessage(value: unknown, place: number, images: ImagePlace[]): void
 /** What a like upstream of this dialect cannot do is the caller's business: nobody stands in for it. */
 export const canPassOn = (): boolean => true
 
+/** With its place as seen from the block that was checked. */
 type FoundImage = Pick<ImagePlace, 'param' | 'part' | 'characters'>
 
+const NO_IMAGES: readonly FoundImage[] = []
+
 /** Returns the images of a block: itself, or those inside a tool result. */
-function checkBlock(value: unknown, at: string): FoundImage[] {
-  const block = object(value, at)
-  switch (text(block.type, `${at}.type`)) {
+function checkBlock(value: unknown): readonly FoundImage[] {
+  const block = object(value, ITSELF)
+  switch (text(block.type, 'type')) {
     case 'text':
-      text(block.text, `${at}.text`)
-      return []
+      text(block.text, 'text')
+      return NO_IMAGES
     case 'image':
-      return [{ param: at, part: [], characters: imageCharacters(block.source, `${at}.source`) }]
+      return [{ param: '', part: [], characters: imageCharacters(block.source) }]
     case 'tool_use':
-      name(block.id, `${at}.id`)
-      name(block.name, `${at}.name`)
-      optional(block.input, `${at}.input`, object)
-      return []
+      name(block.id, 'id')
+      name(block.name, 'name')
+      optional(block.input, 'input', object)
+      return NO_IMAGES
     case 'tool_result':
-      name(block.tool_use_id, `${at}.tool_use_id`)
-      optional(block.is_error, `${at}.is_error`, boolean)
-      return checkResult(block.content, `${at}.content`)
+      name(block.tool_use_id, 'tool_use_id')
+      optional(block.is_error, 'is_error', boolean)
+      return checkResult(block.content)
     default:
-      return []
+      return NO_IMAGES
   }
 }
 
-function checkResult(content: unknown, at: string): FoundImage[] {
-  if (content === undefined || content === null || typeof content === 'string') return []
-  return list(content, at).flatMap((block, place) =>
-    checkBlock(block, `${at}[${place}]`).map(image => ({ ...image, part: [place, ...image.part] })),
-  )
+function checkResult(content: unknown): readonly FoundImage[] {
+  if (content === undefined || content === null || typeof content === 'string') return NO_IMAGES
+  const images: FoundImage[] = []
+  each(list(content, 'content'), 'content', (block, place) => {
+    for (const { param, part, characters } of checkBlock(block)) {
+      images.push({ param: `.content[${place}]${param}`, part: [place, ...part], characters })
+    }
+  })
+  return images
 }
 
-function imageCharacters(value: unknown, at: string): number {
-  const source = object(value, at)
-  const data = optional(source.data, `${at}.data`, text)
-  return (data ?? optional(source.url, `${at}.url`, text) ?? '').length
+function imageCharacters(value: unknown): number {
+  const source = object(value, 'source')
+  const data = optional(source.data, 'source.data', text)
+  return (data ?? optional(source.url, 'source.url', text) ?? '').length
 }
 
 function checkSystem(system: unknown): void {
   if (system === undefined || system === null || typeof system === 'string') return
   if (!Array.isArray(system)) throw invalid('system', 'must be a string or an array of text blocks')
-  system.forEach((block, place) => {
-    text(object(block, `system[${place}]`).text, `system[${place}].text`)
-  })
+  each(system, 'system', block => text(object(block, ITSELF).text, 'text'))
 }
 
-function checkTool(value: unknown, at: string): string {
-  const tool = object(value, at)
-  const type = optional(tool.type, `${at}.type`, text) ?? 'custom'
-  optional(tool.description, `${at}.description`, text)
+function checkTool(value: unknown): string {
+  const tool = object(value, ITSELF)
+  const type = optional(tool.type, 'type', text) ?? 'custom'
+  optional(tool.description, 'description', text)
   // Tools that the vendor runs itself have a type of their own, no schema, and not always a name.
-  if (type !== 'custom') return optional(tool.name, `${at}.name`, text) ?? ''
-  object(tool.input_schema, `${at}.input_schema`)
-  return name(tool.name, `${at}.name`)
+  if (type !== 'custom') return optional(tool.name, 'name', text) ?? ''
+  object(tool.input_schema, 'input_schema')
+  return name(tool.name, 'name')
 }
 
 function checkToolChoice(value: unknown, toolNames: readonly string[]): void {

@@ -45,7 +45,7 @@ describe('whatever a caller sends, an unlike upstream gets a request that it wou
           const target = someTarget(random, upstream)
           const request = encoded(ask, upstream, target)
           if (!request) return
-          const about = () => `${ask.text}\n---\n${request.body}\n---\n${JSON.stringify(target)}`
+          const about = () => `${ask.source.text}\n---\n${request.body}\n---\n${JSON.stringify(target)}`
           same(faultsIn[upstream](request.body, target), [], about)
         }),
       TIME_MS_MAX,
@@ -63,7 +63,7 @@ describe('whatever a caller sends, a like upstream gets a conversation that it w
           const some = someTarget(random, protocol)
           const target = { ...some, capabilities: { ...some.capabilities, repair: true } }
           const { body } = PROTOCOLS[protocol].editRequest(ask, target)
-          const about = () => `${ask.text}\n---\n${body}\n---\n${JSON.stringify(target)}`
+          const about = () => `${ask.source.text}\n---\n${body}\n---\n${JSON.stringify(target)}`
           same(protocol === 'chat' ? looseEndsInChat(body) : looseEndsInMessages(body, target), [], about)
         }),
       TIME_MS_MAX,
