@@ -1,0 +1,43 @@
+import { startLoad } from '../machine/load.ts'
+import { type Observation, observe } from '../machine/observe.ts'
+import { failIfSaturated } from '../saturation.ts'
+import { type Bout, type Figures, Unreported } from './workload.ts'
+
+export interface ClosedLoop {
+  readonly mode: 'plain' | 'stream'
+  readonly connections: number
+  /** Of a stream. */
+  readonly frames?: number
+}
+
+const WARM_UP_SECONDS = 0.5
+
+/** As many requests as are answered, each connection sending the next one as soon as it has an answer. */
+export async function closedLoop(bout: Bout, { mode, connections, frames }: ClosedLoop): Promise<Figures> {
+  const { entrant, placement, mock, seconds } = bout
+  const gateway = await bout.begin()
+  const settings = { connections, seconds, warmup: WARM_UP_SECONDS, ...(frames === undefined ? {} : { frames }) }
+  const load = startLoad(mode, gateway.ask(entrant.shape), settings, placement.load)
+  const watched = { gateway: gateway.pid, load: load.pid, mock: mock.pid }
+  const [seen, report] = await Promise.all([
+    observe(watched, { afterMs: WARM_UP_SECONDS * 1000, forMs: seconds * 1000 - 100 }),
+    load.report,
+  ])
+  await bout.finish(gateway)
+  if (report.errors > 0) throw new Unreported(`${report.errors} requests failed: ${report.firstError}`)
+  failIfSaturated(entrant, placement, seen)
+  const units = frames === undefined ? report.requests : (report.frames ?? 0)
+  const rate = units / report.seconds
+  return {
+    rate,
+    ...cpuPer(rate, seen),
+    p50Milliseconds: report.p50 / 1000,
+    p99Milliseconds: report.p99 / 1000,
+  }
+}
+
+/** Nothing where there is no gateway. */
+export function cpuPer(rate: number, { cpu, seconds }: Observation): Figures {
+  const gateway = cpu.get('gateway')
+  return gateway === undefined ? {} : { cpuMicroseconds: (gateway * 1e6) / (rate * seconds) }
+}
