@@ -1,7 +1,7 @@
 import { startLoad } from '../machine/load.ts'
 import { type Observation, observe } from '../machine/observe.ts'
 import { failIfSaturated } from '../saturation.ts'
-import { type Bout, type Figures, Unreported } from './workload.ts'
+import { type Bout, type Column, type Figures, Unreported } from './workload.ts'
 
 export interface ClosedLoop {
   readonly mode: 'plain' | 'stream'
@@ -11,6 +11,13 @@ export interface ClosedLoop {
 }
 
 const WARM_UP_SECONDS = 0.5
+
+/** What is told of whole answers. */
+export const REQUEST_COLUMNS: readonly Column[] = [
+  { figure: 'rate', heading: 'requests/s' },
+  { figure: 'cpuMicroseconds', heading: 'CPU µs a request', digits: 1 },
+  { figure: 'p99Milliseconds', heading: 'p99 ms', digits: 2 },
+]
 
 /** As many requests as are answered, each connection sending the next one as soon as it has an answer. */
 export async function closedLoop(bout: Bout, { mode, connections, frames }: ClosedLoop): Promise<Figures> {

@@ -1,5 +1,5 @@
 import type { Shape } from '../requests.ts'
-import { closedLoop } from './closed-loop.ts'
+import { closedLoop, REQUEST_COLUMNS } from './closed-loop.ts'
 import type { Workload } from './workload.ts'
 
 const KILOBYTE = 1_000
@@ -11,11 +11,7 @@ function prompts(kilobytes: number): Workload {
     id: `prompt-${kilobytes}k`,
     title: `Prompts of ${kilobytes} KB`,
     about: `${kilobytes} KB in, 1 KB out, 32 connections, passed through: a conversation with tools, as coding agents send it. It is the same each time, as their next turn nearly is; \`new\` is another one each time.`,
-    columns: [
-      { figure: 'rate', heading: 'requests/s' },
-      { figure: 'cpuMicroseconds', heading: 'CPU µs a request', digits: 1 },
-      { figure: 'p99Milliseconds', heading: 'p99 ms', digits: 2 },
-    ],
+    columns: REQUEST_COLUMNS,
     ratios: 'rate',
     entrants: [
       { contestant: 'direct', shape },

@@ -1,5 +1,5 @@
 import type { Shape } from '../requests.ts'
-import { closedLoop } from './closed-loop.ts'
+import { closedLoop, REQUEST_COLUMNS } from './closed-loop.ts'
 import type { Workload } from './workload.ts'
 
 const SMALL: Shape = { protocol: 'chat', behaviour: 'whole-1000', bytes: 1_000 }
@@ -9,11 +9,7 @@ export const smallChat: Workload = {
   id: 'chat',
   title: 'Small chat',
   about: '1 KB in, 1 KB out, 32 connections. Translated: the caller speaks messages, the upstream chat.',
-  columns: [
-    { figure: 'rate', heading: 'requests/s' },
-    { figure: 'cpuMicroseconds', heading: 'CPU µs a request', digits: 1 },
-    { figure: 'p99Milliseconds', heading: 'p99 ms', digits: 2 },
-  ],
+  columns: REQUEST_COLUMNS,
   ratios: 'rate',
   entrants: [
     { contestant: 'direct', shape: SMALL },

@@ -31,9 +31,7 @@ export interface Addressed {
 
 export function answer({ headers, body, bodyBytes }: Reply, { requestId, open }: Addressed): Response {
   const type = typeof body === 'string' ? JSON_TYPE : bodyBytes === undefined ? STREAM_TYPE : inPieces(bodyBytes)
-  return new Response(body, {
-    headers: { ...type, ...open, 'x-request-id': requestId, 'request-id': requestId, ...headers },
-  })
+  return new Response(body, { headers: { ...type, ...open, ...idHeaders(requestId), ...headers } })
 }
 
 interface Refused extends Addressed, ErrorContext {
