@@ -8,11 +8,17 @@ export const CHAIN_START = ''
  * quoted, so that no two entries say the same in different words.
  */
 export function chainHash(before: string, entry: Omit<Entry, 'hash'>): string {
-  const { accountId, seq, kind, amount, balance, source, keyId, note, at, inputs } = entry
-  const texts = `${JSON.stringify(source)} ${note === undefined ? '' : JSON.stringify(note)}`
-  const said = `${before} ${accountId} ${seq} ${kind} ${amount} ${balance} ${keyId ?? ''} ${at} ${charged(inputs)} ${texts}`
-  return Bun.SHA256.hash(said, 'hex')
+  const { accountId, seq, kind, amount, balance } = entry
+  return Bun.SHA256.hash(`${before} ${accountId} ${seq} ${kind} ${amount} ${balance} ${chainRest(entry)}`, 'hex')
 }
+
+/** What does not depend on the entry before, for a store that has that one at hand and makes the hash itself. */
+export function chainRest({ source, keyId, note, at, inputs }: Rest): string {
+  const texts = `${JSON.stringify(source)} ${note === undefined ? '' : JSON.stringify(note)}`
+  return `${keyId ?? ''} ${at} ${charged(inputs)} ${texts}`
+}
+
+type Rest = Pick<Entry, 'source' | 'keyId' | 'note' | 'at' | 'inputs'>
 
 function charged(inputs: ChargeInputs | undefined): string {
   if (!inputs) return ''

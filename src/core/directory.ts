@@ -112,6 +112,8 @@ export interface Directory extends KeyDirectory {
   revokeKey(id: string, now: number): Promise<boolean>
   /** Revokes all playground keys of an account but the newest so many. */
   keepPlaygroundKeys(accountId: string, count: number, now: number): Promise<void>
+  /** Keys were changed by somebody else: whoever calls next is read again. */
+  forgetCallers(): void
   /** Keeps when keys were last used: noted in memory with each request, written for all of them together. */
   keepLastUsed(): Promise<void>
 }

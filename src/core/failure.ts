@@ -1,4 +1,5 @@
 import { atLeastZero, formatMicroDollars, type Nanos, roundedToMicros } from './money.ts'
+import { StoreUnavailable } from './store.ts'
 
 /** Everything that can go wrong. A kind without a row in `WIRE` does not compile. */
 export type Failure =
@@ -76,8 +77,16 @@ export class GatewayError extends Error {
 /** Whatever was thrown, as a failure. A stack that ran out was a value nested deeper than any real request. */
 export function asGatewayError(error: unknown): GatewayError {
   if (error instanceof GatewayError) return error
+  if (error instanceof StoreUnavailable) return new GatewayError({ kind: 'ledger-unavailable' }, error)
   if (error instanceof RangeError) return invalid('body', 'is nested too deeply')
   return new GatewayError({ kind: 'internal' }, error)
+}
+
+/** The store could not be asked: one thing goes wrong for everyone, and is told once, by whoever watches the store. */
+export function isStoreAway(error: unknown): boolean {
+  if (error instanceof StoreUnavailable) return true
+  if (!(error instanceof GatewayError) || error.failure.kind !== 'ledger-unavailable') return false
+  return error.cause === undefined || error.cause instanceof StoreUnavailable
 }
 
 export const invalid = (param: string, problem: string): GatewayError =>

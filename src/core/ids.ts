@@ -9,6 +9,17 @@ const RANDOM_LETTERS = 15
  */
 export const newRequestId = (now: number): string => timeLetters(now) + randomLetters()
 
+const REQUEST_ID = new RegExp(`^[a-z]{${TIME_LETTERS + RANDOM_LETTERS}}$`)
+
+/** When the request came that was given this id; undefined for what is no such id. */
+export function timeOfRequest(requestId: string): number | undefined {
+  if (!REQUEST_ID.test(requestId)) return undefined
+  return [...requestId.slice(0, TIME_LETTERS)].reduce(
+    (time, letter) => time * LETTERS.length + LETTERS.indexOf(letter),
+    0,
+  )
+}
+
 /** The last time that was asked for, and its letters: requests that come together have most of their ids in common. */
 let known = { time: -1, letters: '' }
 

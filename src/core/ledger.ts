@@ -39,7 +39,7 @@ export interface Lease {
 /** Whose holds stay: those of the calls that this owner has under way. */
 export interface Survivors {
   readonly owner: string
-  readonly underWay: ReadonlySet<string>
+  readonly underWay: Pick<ReadonlySet<string>, 'has'>
 }
 
 export interface Hold extends Lease {
@@ -199,7 +199,7 @@ export type LedgerOutcome =
   | { readonly type: 'released'; readonly holds: number }
 
 export interface LedgerStore {
-  /** Applies a batch in its order, as one transaction; resolves when it is durable. */
+  /** Applies a batch in its order, as one transaction; resolves when it is durable. A recovery comes by itself. */
   commit(batch: readonly LedgerOperation[]): Promise<readonly LedgerOutcome[]>
 }
 

@@ -58,6 +58,8 @@ export interface FailedDelivery {
 
 export interface DueRequest {
   readonly now: number
+  /** Until then, nobody else is given what is returned. */
+  readonly claimedUntil: number
   /** Tries after which it is given up. */
   readonly triesMax: number
   readonly limit: number

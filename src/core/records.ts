@@ -120,8 +120,18 @@ export interface KeyClaims {
   readonly heldInRows: Nanos
 }
 
+/** What entries add up to that are not kept any more: of an account, up to and with number `seq`. */
+export interface Opening {
+  readonly seq: number
+  readonly head: string
+  readonly balance: Nanos
+  readonly spentByKey: ReadonlyMap<string, Nanos>
+}
+
 /** Some entries of an account, oldest first; with the last of them comes what the account claims at that moment. */
 export interface EntriesSlice {
+  /** Where entries after the number that was asked for are not kept any more: the first one here follows on from this. */
+  readonly opening: Opening | undefined
   readonly entries: readonly Entry[]
   readonly isLast: boolean
   /** Of the last slice; undefined if the account is not there. */
@@ -146,6 +156,8 @@ export interface Charge {
 
 /** Some usage records in the order they were written; with the last of them come the sums kept by the hour. */
 export interface UsageSlice {
+  /** Requests that started before this time are in none of it. Where that has changed, what came before does not belong here. */
+  readonly keptSince: number
   readonly rows: readonly AuditedUsage[]
   /** By account. */
   readonly sums: ReadonlyMap<string, UsageSums> | undefined

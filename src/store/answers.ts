@@ -1,6 +1,6 @@
 import type { AnswerName, Answers, StoredAnswer } from '../core/repeats.ts'
 import { endOfTurn } from '../core/turns.ts'
-import type { EmbeddedDatabase } from './database.ts'
+import type { Database } from './database.ts'
 
 /** Rows that are deleted without a pause: each may have megabytes. */
 const SLICE_ROWS = 10
@@ -16,16 +16,16 @@ interface AnswerRow {
   readonly expires_at: bigint
 }
 
-/** Answers for those who ask again, on the embedded database. `writer.ts` writes them, with their charges. */
-export class SqliteAnswers implements Answers {
-  private readonly db: EmbeddedDatabase
+/** Answers for those who ask again. The ledger writes them, with their charges. */
+export class SqlAnswers implements Answers {
+  private readonly db: Database
 
-  constructor(db: EmbeddedDatabase) {
+  constructor(db: Database) {
     this.db = db
   }
 
   async find({ keyId, nameHash }: AnswerName, now: number): Promise<StoredAnswer | undefined> {
-    const row = this.db.get<AnswerRow>(
+    const row = await this.db.get<AnswerRow>(
       'SELECT * FROM answers WHERE key_id = ? AND name_hash = ? AND expires_at > ?',
       ...[keyId, nameHash, now],
     )
@@ -33,12 +33,14 @@ export class SqliteAnswers implements Answers {
   }
 
   async purge(now: number): Promise<ReadonlyMap<string, number>> {
-    const expired = `SELECT rowid FROM answers WHERE expires_at <= ? LIMIT ${SLICE_ROWS}`
-    while (this.db.run(`DELETE FROM answers WHERE rowid IN (${expired})`, now) > 0) await endOfTurn()
-    const rows = this.db.all<{ key_id: string; bytes: number }>(
-      'SELECT key_id, total(length(sealed)) AS bytes FROM answers GROUP BY key_id',
+    const expired = `SELECT key_id, name_hash FROM answers WHERE expires_at <= ? LIMIT ${SLICE_ROWS}`
+    // Asked once more of each row: its name may have been given to a new answer since it was chosen.
+    const sql = `DELETE FROM answers WHERE (key_id, name_hash) IN (${expired}) AND expires_at <= ?`
+    while ((await this.db.run(sql, now, now)) > 0) await endOfTurn()
+    const rows = await this.db.all<{ key_id: string; bytes: bigint }>(
+      'SELECT key_id, CAST(coalesce(sum(length(sealed)), 0) AS BIGINT) AS bytes FROM answers GROUP BY key_id',
     )
-    return new Map(rows.map(({ key_id, bytes }) => [key_id, bytes]))
+    return new Map(rows.map(({ key_id, bytes }) => [key_id, Number(bytes)]))
   }
 }
 

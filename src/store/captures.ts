@@ -1,6 +1,6 @@
 import type { Capture, Captures, Shortening, StoredCapture } from '../core/captures.ts'
 import { endOfTurn } from '../core/turns.ts'
-import type { EmbeddedDatabase, Value } from './database.ts'
+import type { Database, Value } from './database.ts'
 
 const DAY_MS = 86_400_000
 /** Rows that are changed without a pause: each may have half a megabyte. */
@@ -15,25 +15,25 @@ interface CaptureRow {
   readonly sealed: string
 }
 
-/** What was asked and answered, on the embedded database. */
-export class SqliteCaptures implements Captures {
-  private readonly db: EmbeddedDatabase
+/** What was asked and answered. */
+export class SqlCaptures implements Captures {
+  private readonly db: Database
 
-  constructor(db: EmbeddedDatabase) {
+  constructor(db: Database) {
     this.db = db
   }
 
   async keep({ requestId, keyId, sealed, isCut, createdAt }: Capture): Promise<void> {
-    this.db.run(
+    await this.db.run(
       `INSERT INTO captures (request_id, key_id, is_cut, created_at, expires_at, sealed)
        SELECT ?, id, ?, ?, ? + keep_days * ${DAY_MS}, ? FROM keys WHERE id = ? AND keep_days IS NOT NULL
-       ON CONFLICT DO NOTHING`,
+       ON CONFLICT (request_id) DO NOTHING`,
       ...[requestId, isCut ? 1 : 0, createdAt, createdAt, sealed, keyId],
     )
   }
 
   async find(requestId: string, now: number): Promise<StoredCapture | undefined> {
-    const row = this.db.get<CaptureRow>(
+    const row = await this.db.get<CaptureRow>(
       `SELECT c.* FROM captures c JOIN keys k ON k.id = c.key_id
        WHERE c.request_id = ? AND c.expires_at > ? AND k.keep_days IS NOT NULL`,
       requestId,
@@ -58,10 +58,14 @@ export class SqliteCaptures implements Captures {
 
   /** A few rows at a time, until no row is as the condition says. */
   private async inSlices(change: string, condition: string, values: readonly Value[]): Promise<number> {
-    const sql = `${change} request_id IN (SELECT request_id FROM captures WHERE ${condition} LIMIT ${SLICE_ROWS})`
+    const some = `SELECT request_id FROM captures WHERE ${condition} LIMIT ${SLICE_ROWS}`
+    // Asked once more of each row: somebody else may have changed it since it was chosen.
+    const sql = `${change} request_id IN (${some}) AND ${condition}`
     let changed = 0
-    for (let some = this.db.run(sql, ...values); some > 0; some = this.db.run(sql, ...values)) {
-      changed += some
+    for (let isDone = false; !isDone; ) {
+      const count = await this.db.run(sql, ...values, ...values)
+      changed += count
+      isDone = count === 0
       await endOfTurn()
     }
     return changed

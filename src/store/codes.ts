@@ -1,7 +1,7 @@
 import type { Claim, ClaimedCode, Code, Codes, NewCode } from '../core/codes.ts'
 import type { Page, PageRequest } from '../core/directory.ts'
 import { nanos } from '../core/money.ts'
-import type { EmbeddedDatabase } from './database.ts'
+import type { Database } from './database.ts'
 import { page } from './page.ts'
 import { toNumber } from './rows.ts'
 
@@ -23,40 +23,35 @@ interface ClaimedRow {
   readonly amount: bigint
   readonly account_id: string
   readonly redeemed_at: bigint
+  readonly entry_seq: bigint | null
 }
 
 const ACCOUNT_NAME = '(SELECT a.name FROM accounts a WHERE a.id = codes.account_id) AS account_name'
 
-/** Redemption codes on the embedded database. */
-export class SqliteCodes implements Codes {
-  private readonly db: EmbeddedDatabase
+/** Redemption codes. */
+export class SqlCodes implements Codes {
+  private readonly db: Database
 
-  constructor(db: EmbeddedDatabase) {
+  constructor(db: Database) {
     this.db = db
   }
 
   async create(codes: readonly NewCode[]): Promise<readonly Code[]> {
-    return this.db.transaction(() => codes.map(code => this.insert(code)))
-  }
-
-  private insert({ id, codeHash, hint, amount, note, createdAt, expiresAt }: NewCode): Code {
-    const row = this.db.get<CodeRow>(
-      `INSERT INTO codes (id, code_hash, hint, amount, note, created_at, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?)
+    const rows = await this.db.all<CodeRow>(
+      `INSERT INTO codes (id, code_hash, hint, amount, note, created_at, expires_at)
+       SELECT value ->> 0, value ->> 1, value ->> 2, CAST(value ->> 3 AS BIGINT), value ->> 4,
+              CAST(value ->> 5 AS BIGINT), CAST(value ->> 6 AS BIGINT)
+       FROM ${this.db.dialect.list}
        RETURNING *, NULL AS account_name`,
-      id,
-      codeHash,
-      hint,
-      amount,
-      note ?? null,
-      createdAt,
-      expiresAt ?? null,
+      JSON.stringify(codes.map(columnsOf)),
     )
-    return toCode(row as CodeRow)
+    const made = new Map(rows.map(row => [row.id, toCode(row)]))
+    return codes.flatMap(({ id }) => made.get(id) ?? [])
   }
 
   async codes({ cursor, limit }: PageRequest): Promise<Page<Code>> {
     const [time = '', id = ''] = cursor?.split('-') ?? []
-    const rows = this.db.all<CodeRow>(
+    const rows = await this.db.all<CodeRow>(
       `SELECT *, ${ACCOUNT_NAME} FROM codes WHERE (created_at, id) < (?, ?) ORDER BY created_at DESC, id DESC LIMIT ?`,
       cursor === undefined ? Number.MAX_SAFE_INTEGER : Number(time),
       id,
@@ -66,30 +61,25 @@ export class SqliteCodes implements Codes {
   }
 
   async claim({ codeHash, accountId, at }: Claim): Promise<ClaimedCode | 'unknown' | 'redeemed' | 'expired'> {
-    const claimed = this.db.get<ClaimedRow>(
+    const claimed = await this.db.get<ClaimedRow>(
       `UPDATE codes SET redeemed_at = ?, account_id = ?
        WHERE code_hash = ? AND redeemed_at IS NULL AND (expires_at IS NULL OR expires_at > ?) RETURNING *`,
-      at,
-      accountId,
-      codeHash,
-      at,
+      ...[at, accountId, codeHash, at],
     )
     if (claimed) return toClaimed(claimed)
-    const found = this.db.get<CodeRow>(`SELECT *, ${ACCOUNT_NAME} FROM codes WHERE code_hash = ?`, codeHash)
+    const found = await this.db.get<CodeRow | ClaimedRow>('SELECT * FROM codes WHERE code_hash = ?', codeHash)
     if (!found) return 'unknown'
+    if (!isClaimed(found)) return 'expired'
     // Claimed by the same account and not paid yet: whoever was interrupted may ask again.
-    const unpaid = 'SELECT * FROM codes WHERE code_hash = ? AND account_id = ? AND entry_seq IS NULL'
-    const pending = this.db.get<ClaimedRow>(unpaid, codeHash, accountId)
-    if (pending) return toClaimed(pending)
-    return found.redeemed_at === null ? 'expired' : 'redeemed'
+    return found.account_id === accountId && found.entry_seq === null ? toClaimed(found) : 'redeemed'
   }
 
   async paid(id: string, entrySeq: number): Promise<void> {
-    this.db.run('UPDATE codes SET entry_seq = ? WHERE id = ?', entrySeq, id)
+    await this.db.run('UPDATE codes SET entry_seq = ? WHERE id = ?', entrySeq, id)
   }
 
   async unpaid(limit: number): Promise<readonly ClaimedCode[]> {
-    const rows = this.db.all<ClaimedRow>(
+    const rows = await this.db.all<ClaimedRow>(
       'SELECT * FROM codes WHERE redeemed_at IS NOT NULL AND entry_seq IS NULL ORDER BY redeemed_at LIMIT ?',
       limit,
     )
@@ -97,10 +87,18 @@ export class SqliteCodes implements Codes {
   }
 
   async revoke(id: string): Promise<'revoked' | 'unknown' | 'redeemed'> {
-    if (this.db.run('DELETE FROM codes WHERE id = ? AND redeemed_at IS NULL', id) > 0) return 'revoked'
-    return this.db.get('SELECT id FROM codes WHERE id = ?', id) ? 'redeemed' : 'unknown'
+    const revoked = await this.db.run('DELETE FROM codes WHERE id = ? AND redeemed_at IS NULL', id)
+    if (revoked > 0) return 'revoked'
+    return (await this.db.get('SELECT id FROM codes WHERE id = ?', id)) ? 'redeemed' : 'unknown'
   }
 }
+
+/** An amount is more than a number of JSON can be. */
+const columnsOf = ({ id, codeHash, hint, amount, note, createdAt, expiresAt }: NewCode) => [
+  ...[id, codeHash, hint, String(amount), note ?? null, createdAt, expiresAt ?? null],
+]
+
+const isClaimed = (row: CodeRow | ClaimedRow): row is ClaimedRow => row.redeemed_at !== null
 
 const toCode = (row: CodeRow): Code => ({
   id: row.id,

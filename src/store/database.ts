@@ -1,104 +1,69 @@
-import { Database, type Statement } from 'bun:sqlite'
-import { MIGRATIONS } from './migrations.ts'
-
-export interface DatabaseOptions {
-  readonly path: string
-  /** `process` survives `kill -9`; `power` waits for the disk and survives a pulled plug. */
-  readonly durability: 'process' | 'power'
-}
+/** What the store asks of a database, whichever it is. */
 
 export type Value = string | number | bigint | Uint8Array | null
 
+export interface Statement {
+  readonly sql: string
+  /** For the places marked `?`, in their order. */
+  readonly values: readonly Value[]
+}
+
+export interface Result {
+  readonly rows: readonly unknown[]
+  /** How many rows were inserted, updated or deleted. */
+  readonly changes: number
+}
+
 /**
- * Pages that may wait in the log before they are moved to the database (4 MB). Everyone waits meanwhile: with 64 MB a request
- * in a hundred did so for 30 milliseconds, and nobody was faster for it.
+ * Several statements that belong together: yields each of them, and is given what came of it. So one text serves a database
+ * that answers at once and one that is asked over a connection.
  */
-const LOG_PAGES_MAX = 1_000
+export type Work<T> = Generator<Statement, T, Result>
 
-/** The embedded database. One process owns the file, so what it reads inside a transaction is the truth. */
-export class EmbeddedDatabase {
-  private readonly db: Database
-  private readonly prepared: Statement[] = []
-  private bringUpToDate: () => void = () => {}
-
-  constructor({ path, durability }: DatabaseOptions) {
-    this.db = new Database(path, { create: true, strict: true, safeIntegers: true })
-    // Two gateways on one file would each release the other's holds: the second one must not start.
-    this.db.run('PRAGMA locking_mode = EXCLUSIVE')
-    this.db.run('PRAGMA journal_mode = WAL')
-    this.db.run(`PRAGMA wal_autocheckpoint = ${LOG_PAGES_MAX}`)
-    this.db.run(`PRAGMA synchronous = ${durability === 'power' ? 'FULL' : 'NORMAL'}`)
-    this.db.run('PRAGMA foreign_keys = ON')
-    try {
-      this.migrate()
-    } catch (error) {
-      this.close()
-      throw error
-    }
-  }
-
-  /** For who keeps back what belongs into the file: is asked to write it before anybody else reads or writes. */
-  beforeOthers(bringUpToDate: () => void): void {
-    this.bringUpToDate = bringUpToDate
-  }
-
-  /** For statements on the path of every request: prepared once, and nobody is asked to bring the file up to date. */
-  prepare<Row>(sql: string): Statement<Row, Value[]> {
-    const statement = this.db.prepare<Row, Value[]>(sql)
-    this.prepared.push(statement)
-    return statement
-  }
-
+/** For use within a `Work`, as in `yield* ask.get<Row>('SELECT …', id)`. */
+export const ask = {
   /** The one row, or undefined. */
-  get<Row>(sql: string, ...values: Value[]): Row | undefined {
-    this.bringUpToDate()
-    return (this.db.query<Row, Value[]>(sql).get(...values) as Row | null) ?? undefined
-  }
-
-  all<Row>(sql: string, ...values: Value[]): Row[] {
-    this.bringUpToDate()
-    return this.db.query<Row, Value[]>(sql).all(...values)
-  }
-
+  *get<Row>(sql: string, ...values: Value[]): Work<Row | undefined> {
+    const { rows } = yield { sql, values }
+    return rows[0] as Row | undefined
+  },
+  *all<Row>(sql: string, ...values: Value[]): Work<readonly Row[]> {
+    const { rows } = yield { sql, values }
+    return rows as readonly Row[]
+  },
   /** Returns how many rows were changed. */
-  run(sql: string, ...values: Value[]): number {
-    this.bringUpToDate()
-    return this.db.query<unknown, Value[]>(sql).run(...values).changes
-  }
+  *run(sql: string, ...values: Value[]): Work<number> {
+    const { changes } = yield { sql, values }
+    return changes
+  },
+}
 
-  /** Several statements without values. */
-  script(sql: string): void {
-    this.bringUpToDate()
-    this.db.run(sql)
-  }
+export interface Database {
+  readonly dialect: Dialect
+  /** The one row, or undefined. */
+  get<Row>(sql: string, ...values: Value[]): Promise<Row | undefined>
+  all<Row>(sql: string, ...values: Value[]): Promise<readonly Row[]>
+  /** Returns how many rows were changed. */
+  run(sql: string, ...values: Value[]): Promise<number>
+  /** Like `get`, for columns that the ledger never writes: nothing has to be brought up to date for them. */
+  peek<Row>(sql: string, ...values: Value[]): Promise<Row | undefined>
+  /** All of it or nothing, as if nobody else were there. May begin again from the start where somebody else was. */
+  transaction<T>(work: () => Work<T>): Promise<T>
+  /** Reads what was there at one moment. */
+  snapshot<T>(work: () => Work<T>): Promise<T>
+}
 
-  /** All of it or nothing. */
-  transaction<T>(work: () => T): T {
-    this.bringUpToDate()
-    return this.db.transaction(work).immediate()
-  }
-
-  close(): void {
-    try {
-      this.bringUpToDate()
-    } catch {
-      // It is in the journal, and the next start brings it into its tables.
-    }
-    // A database with unfinished statements stays open, and locked, behind a close that says nothing.
-    for (const statement of this.prepared) statement.finalize()
-    this.db.close(true)
-  }
-
-  private migrate(): void {
-    const { user_version: done = 0n } = this.get<{ user_version: bigint }>('PRAGMA user_version') ?? {}
-    if (done > MIGRATIONS.length) throw new Error('the database was written by a newer version of Duet')
-    if (done === BigInt(MIGRATIONS.length)) return
-    this.transaction(() => {
-      for (const migration of MIGRATIONS.slice(Number(done))) {
-        if (typeof migration === 'string') this.script(migration)
-        else migration(this)
-      }
-      this.script(`PRAGMA user_version = ${MIGRATIONS.length}`)
-    })
-  }
+/** The few words that databases have each their own for. */
+export interface Dialect {
+  readonly name: 'sqlite' | 'postgres'
+  /** A table of one column, `value`: the elements of a JSON list, which is bound to the one `?` in it. */
+  readonly list: string
+  /** A condition: the column has one of the texts in a JSON list, which is bound to the one `?` in it. */
+  among(column: string): string
+  /** After the name of a table, where the database must be told which index to take. */
+  usingIndex(index: string): string
+  /** After a SELECT: its rows are locked, in its order. Whoever locks in one order does not wait in a circle. */
+  readonly locking: string
+  /** The column that grows with every row that is inserted. */
+  readonly inserted: string
 }

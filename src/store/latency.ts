@@ -1,7 +1,7 @@
 import { percentile } from '../core/percentile.ts'
 import type { Latency, Percentiles, UsageFilter } from '../core/records.ts'
-import type { EmbeddedDatabase } from './database.ts'
-import { choose } from './usage-pages.ts'
+import type { Database } from './database.ts'
+import { filtersOf } from './usage-pages.ts'
 
 interface Timings {
   readonly duration_ms: bigint
@@ -9,15 +9,15 @@ interface Timings {
 }
 
 /** How long answers took. One index finds the latest rows, so the size of the table does not matter. */
-export function latencyOf(db: EmbeddedDatabase, filter: UsageFilter, sampleMax: number): Latency {
-  const { indexed, rest } = choose({ ...filter, status: 'ok' }, () => true)
-  const rows = db.all<Timings>(
+export async function latencyOf(db: Database, filter: UsageFilter, sampleMax: number): Promise<Latency> {
+  const { indexed, rest } = filtersOf({ ...filter, status: 'ok' })
+  const rows = await db.all<Timings>(
     `SELECT duration_ms, first_byte_ms FROM (
-       SELECT * FROM usage INDEXED BY ${indexed.index}
-       WHERE ${indexed.sql} AND started_at >= ? AND started_at < ? ORDER BY started_at DESC LIMIT ?
-     ) WHERE ${rest?.sql ?? '1'}`,
+       SELECT * FROM usage ${db.dialect.usingIndex(indexed.index)}
+       WHERE ${indexed.sql} AND started_at >= ? AND started_at < ? ORDER BY started_at DESC LIMIT ${sampleMax}
+     ) AS latest WHERE ${rest?.sql ?? 'TRUE'}`,
     ...indexed.values,
-    ...[filter.from ?? 0, filter.to ?? Number.MAX_SAFE_INTEGER, sampleMax],
+    ...[filter.from ?? 0, filter.to ?? Number.MAX_SAFE_INTEGER],
     ...(rest?.values ?? []),
   )
   return {

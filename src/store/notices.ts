@@ -1,6 +1,6 @@
 import { nanos } from '../core/money.ts'
 import type { DueNotice, DueRequest, FailedDelivery, NewNotice, Notice, Notices } from '../core/notices.ts'
-import type { EmbeddedDatabase } from './database.ts'
+import type { Database } from './database.ts'
 import { toNumber } from './rows.ts'
 
 interface NoticeRow {
@@ -18,22 +18,26 @@ interface DueRow extends NoticeRow {
   readonly balance: bigint
 }
 
-/** Low-balance notices on the embedded database. */
-export class SqliteNotices implements Notices {
-  private readonly db: EmbeddedDatabase
+/** Low-balance notices. */
+export class SqlNotices implements Notices {
+  private readonly db: Database
 
-  constructor(db: EmbeddedDatabase) {
+  constructor(db: Database) {
     this.db = db
   }
 
   async notice(accountId: string): Promise<Notice | undefined> {
-    const row = this.db.get<NoticeRow>('SELECT * FROM notices WHERE account_id = ?', accountId)
+    const row = await this.db.get<NoticeRow>('SELECT * FROM notices WHERE account_id = ?', accountId)
     return row && toNotice(row)
   }
 
   async set({ accountId, threshold, sealed }: NewNotice): Promise<Notice> {
-    const row = this.db.get<NoticeRow>(
-      'INSERT OR REPLACE INTO notices (account_id, threshold, sealed) VALUES (?, ?, ?) RETURNING *',
+    const row = await this.db.get<NoticeRow>(
+      `INSERT INTO notices (account_id, threshold, sealed) VALUES (?, ?, ?)
+       ON CONFLICT (account_id) DO UPDATE SET
+         threshold = excluded.threshold, sealed = excluded.sealed,
+         told_at = NULL, failures = 0, error = NULL, tries = 0, due_at = NULL
+       RETURNING *`,
       accountId,
       threshold,
       sealed,
@@ -42,28 +46,31 @@ export class SqliteNotices implements Notices {
   }
 
   async remove(accountId: string): Promise<boolean> {
-    return this.db.run('DELETE FROM notices WHERE account_id = ?', accountId) > 0
+    return (await this.db.run('DELETE FROM notices WHERE account_id = ?', accountId)) > 0
   }
 
-  async due({ now, triesMax, limit }: DueRequest): Promise<readonly DueNotice[]> {
-    this.db.run(
+  async due({ now, claimedUntil, triesMax, limit }: DueRequest): Promise<readonly DueNotice[]> {
+    await this.db.run(
       `UPDATE notices SET told_at = NULL, tries = 0, due_at = NULL
        WHERE (told_at IS NOT NULL OR tries > 0)
          AND threshold <= (SELECT balance FROM accounts WHERE id = notices.account_id)`,
     )
-    const rows = this.db.all<DueRow>(
-      `SELECT n.*, a.name AS account_name, a.balance FROM notices n JOIN accounts a ON a.id = n.account_id
-       WHERE a.balance < n.threshold AND n.told_at IS NULL AND n.tries < ? AND (n.due_at IS NULL OR n.due_at <= ?)
-       ORDER BY n.due_at LIMIT ?`,
-      triesMax,
-      now,
-      limit,
+    // The outer condition is looked at again where somebody else has claimed the row in the meantime.
+    const rows = await this.db.all<DueRow>(
+      `UPDATE notices SET due_at = ?
+       WHERE told_at IS NULL AND (due_at IS NULL OR due_at <= ?) AND account_id IN (
+         SELECT n.account_id FROM notices n JOIN accounts a ON a.id = n.account_id
+         WHERE a.balance < n.threshold AND n.told_at IS NULL AND n.tries < ? AND (n.due_at IS NULL OR n.due_at <= ?)
+         ORDER BY n.due_at NULLS FIRST LIMIT ?)
+       RETURNING *, (SELECT name FROM accounts a WHERE a.id = notices.account_id) AS account_name,
+                    (SELECT balance FROM accounts a WHERE a.id = notices.account_id) AS balance`,
+      ...[claimedUntil, now, triesMax, now, limit],
     )
     return rows.map(toDue)
   }
 
   async told({ accountId, sealed }: Pick<Notice, 'accountId' | 'sealed'>, at: number): Promise<void> {
-    this.db.run(
+    await this.db.run(
       `UPDATE notices SET told_at = ?, failures = 0, error = NULL, tries = 0, due_at = NULL
        WHERE account_id = ? AND sealed = ?`,
       at,
@@ -76,7 +83,7 @@ export class SqliteNotices implements Notices {
     { accountId, sealed }: Pick<Notice, 'accountId' | 'sealed'>,
     { error, dueAt }: FailedDelivery,
   ): Promise<void> {
-    this.db.run(
+    await this.db.run(
       `UPDATE notices SET failures = failures + 1, error = ?, tries = tries + 1, due_at = ?
        WHERE account_id = ? AND sealed = ?`,
       error,

@@ -7,7 +7,7 @@ import { NO_PRICE, type PriceVersion } from '../core/price.ts'
 import type { UsageSums } from '../core/records.ts'
 import type { Usage, UsageSource } from '../core/usage.ts'
 
-/** Rows as the embedded database returns them (64-bit integers are bigints), and what they mean. */
+/** Rows as databases return them (64-bit integers are bigints), and what they mean. */
 
 export interface AccountRow {
   readonly id: string
@@ -247,10 +247,10 @@ export const toUsage = (row: UsageTableRow): UsageRow => ({
   ...(row.attempts === null ? {} : { attempts: JSON.parse(row.attempts) as Attempt[] }),
 })
 
-/** What the rows of `usage_hours` add up to. */
-export const HOUR_SUMS = `
-  sum(requests) AS requests, sum(input) AS input, sum(cache_read) AS cache_read, sum(cache_write) AS cache_write,
-  sum(output) AS output, sum(reasoning) AS reasoning, sum(cost) AS cost`
+/** What rows of `usage_hours` or `usage_days` add up to. */
+export const HOUR_SUMS = ['requests', 'input', 'cache_read', 'cache_write', 'output', 'reasoning', 'cost']
+  .map(column => `CAST(sum(${column}) AS BIGINT) AS ${column}`)
+  .join(', ')
 
 export interface HourSumsRow extends TokensRow {
   readonly requests: bigint

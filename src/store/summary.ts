@@ -7,16 +7,39 @@ import {
   type UsageSums,
 } from '../core/records.ts'
 import { endOfTurn } from '../core/turns.ts'
-import type { EmbeddedDatabase, Value } from './database.ts'
+import type { Database, Dialect, Value } from './database.ts'
 import { HOUR_SUMS, type HourSumsRow, toSums } from './rows.ts'
 
 /** Rows that are added up without a pause. */
 const SLICE_ROWS = 20_000
 const HOURS_A_DAY = 24
+const DAY_MS = HOURS_A_DAY * SUMMARY_MS
 
-const COLUMNS: Record<SummaryDimension, string> = {
-  day: `hour / ${HOURS_A_DAY} * ${HOURS_A_DAY * SUMMARY_MS}`,
+/** A table of sums, and the column that counts its hours or days since 1970. */
+interface Table {
+  readonly name: 'usage_hours' | 'usage_days'
+  readonly time: 'hour' | 'day'
+  /** What dimensions of time are, in milliseconds. */
+  readonly day: string
+  readonly hour: string
+}
+
+const HOURS: Table = {
+  name: 'usage_hours',
+  time: 'hour',
+  day: `hour / ${HOURS_A_DAY} * ${DAY_MS}`,
   hour: `hour * ${SUMMARY_MS}`,
+}
+const DAYS: Table = { name: 'usage_days', time: 'day', day: `day * ${DAY_MS}`, hour: '' }
+
+/** A part of the asked time, from one of its hours or days up to another, which is not among them. */
+interface Stretch {
+  readonly table: Table
+  readonly from: number
+  readonly to: number
+}
+
+const COLUMNS: Record<Exclude<SummaryDimension, 'day' | 'hour'>, string> = {
   account: 'account_id',
   key: 'key_id',
   model: 'model',
@@ -25,54 +48,85 @@ const COLUMNS: Record<SummaryDimension, string> = {
   status: 'status',
 }
 
-const isTime = (dimension: SummaryDimension): boolean => dimension === 'day' || dimension === 'hour'
+const isTime = (dimension: SummaryDimension): dimension is 'day' | 'hour' => dimension === 'day' || dimension === 'hour'
 
-/** Adds up hours, some at a time; stops when there are more rows than anyone wants. */
+const columnOf = (dimension: SummaryDimension, table: Table): string =>
+  isTime(dimension) ? table[dimension] : COLUMNS[dimension]
+
+interface Wanted {
+  readonly filter: UsageFilter
+  readonly rowsMax: number
+}
+
+/** Adds up hours and days; stops when there are more rows than anyone wants. */
 export async function summaryOf(
-  db: EmbeddedDatabase,
+  db: Database,
   by: readonly SummaryDimension[],
-  { filter, rowsMax }: { readonly filter: UsageFilter; readonly rowsMax: number },
+  { filter, rowsMax }: Wanted,
 ): Promise<SummaryRow[]> {
   const sums = new Map<string, SummaryRow>()
-  const { from = 0, to = Number.MAX_SAFE_INTEGER } = filter
-  const last = Math.ceil(to / SUMMARY_MS)
-  for (let hour = Math.floor(from / SUMMARY_MS); hour < last && sums.size <= rowsMax; ) {
-    const end = hourAfter(db, hour) ?? last
-    for (const row of sumsBetween(db, by, { filter, from: hour, to: Math.min(end, last) })) merge(sums, row)
-    hour = end
-    await endOfTurn()
+  for (const stretch of stretchesOf(by, filter)) {
+    const { table, to: last } = stretch
+    for (let from = stretch.from; from < last && sums.size <= rowsMax; ) {
+      const end = (await placeAfter(db, table, from)) ?? last
+      const rows = await sumsBetween(db, by, {
+        filter,
+        stretch: { table, from, to: Math.min(end, last) },
+        rowsMax,
+      })
+      for (const row of rows) merge(sums, row)
+      from = end
+      await endOfTurn()
+    }
   }
   return [...sums.values()].sort(inOrder(by.filter(isTime)))
 }
 
-/** Where a slice ends that begins with this hour: with an hour, however many rows that one has. */
-function hourAfter(db: EmbeddedDatabase, hour: number): number | undefined {
-  const row = db.get<{ hour: bigint }>(
-    'SELECT hour FROM usage_hours WHERE hour >= ? ORDER BY hour LIMIT 1 OFFSET ?',
-    hour,
-    SLICE_ROWS,
-  )
-  return row && Math.max(Number(row.hour), hour + 1)
+/** Whole days from the sums of days, and what is before and after them from those of hours. */
+function stretchesOf(by: readonly SummaryDimension[], filter: UsageFilter): Stretch[] {
+  const { from = 0, to = Number.MAX_SAFE_INTEGER } = filter
+  const [first, last] = [Math.floor(from / SUMMARY_MS), Math.ceil(to / SUMMARY_MS)]
+  const [firstDay, lastDay] = [Math.ceil(first / HOURS_A_DAY), Math.floor(last / HOURS_A_DAY)]
+  if (by.includes('hour') || firstDay >= lastDay) return [{ table: HOURS, from: first, to: last }]
+  return [
+    { table: HOURS, from: first, to: firstDay * HOURS_A_DAY },
+    { table: DAYS, from: firstDay, to: lastDay },
+    { table: HOURS, from: lastDay * HOURS_A_DAY, to: last },
+  ]
 }
 
-interface Hours {
-  readonly filter: UsageFilter
-  readonly from: number
-  readonly to: number
+/**
+ * Where a slice ends that begins with this hour or day: with an hour or day, however many rows that one has. A server of
+ * its own keeps nobody waiting, and adds up all of them at once.
+ */
+async function placeAfter(db: Database, { name, time }: Table, from: number): Promise<number | undefined> {
+  if (db.dialect.name !== 'sqlite') return undefined
+  const row = await db.get<{ at: bigint }>(
+    `SELECT ${time} AS at FROM ${name} WHERE ${time} >= ? ORDER BY ${time} LIMIT 1 OFFSET ?`,
+    from,
+    SLICE_ROWS,
+  )
+  return row && Math.max(Number(row.at), from + 1)
+}
+
+interface Asked extends Wanted {
+  readonly stretch: Stretch
 }
 
 type Row = HourSumsRow & { readonly errors: bigint | null; readonly refused: bigint | null } & Readonly<
     Record<string, bigint | string | null>
   >
 
-function sumsBetween(db: EmbeddedDatabase, by: readonly SummaryDimension[], hours: Hours): SummaryRow[] {
-  const { sql, values } = where(hours)
-  const columns = by.map(dimension => `${COLUMNS[dimension]} AS "${dimension}"`)
-  const errors = `sum(requests) FILTER (WHERE status <> 'ok') AS errors`
-  const refused = `sum(requests) FILTER (WHERE status <> 'ok' AND channel = '') AS refused`
+async function sumsBetween(db: Database, by: readonly SummaryDimension[], asked: Asked): Promise<SummaryRow[]> {
+  const { table } = asked.stretch
+  const { sql, values } = where(db.dialect, asked)
+  const columns = by.map(dimension => `${columnOf(dimension, table)} AS "${dimension}"`)
+  const errors = `CAST(sum(requests) FILTER (WHERE status <> 'ok') AS BIGINT) AS errors`
+  const refused = `CAST(sum(requests) FILTER (WHERE status <> 'ok' AND channel = '') AS BIGINT) AS refused`
   const grouping = by.length > 0 ? `GROUP BY ${by.map((_, place) => place + 1).join(', ')}` : 'HAVING count(*) > 0'
-  const rows = db.all<Row>(
-    `SELECT ${[...columns, errors, refused, HOUR_SUMS].join(', ')} FROM usage_hours WHERE ${sql} ${grouping}`,
+  const rows = await db.all<Row>(
+    `SELECT ${[...columns, errors, refused, HOUR_SUMS].join(', ')} FROM ${table.name}
+     WHERE ${sql} ${grouping} ORDER BY sum(cost) DESC LIMIT ${asked.rowsMax + 1}`,
     ...values,
   )
   return rows.map(row => ({
@@ -83,32 +137,52 @@ function sumsBetween(db: EmbeddedDatabase, by: readonly SummaryDimension[], hour
   }))
 }
 
-function where({ filter, from, to }: Hours): { sql: string; values: Value[] } {
+function where({ name: engine }: Dialect, { filter, stretch }: Asked): Condition {
   const { accountId, keyId, model, status, protocol, channel } = filter
-  // Rows stand by hour and account: hour by hour, those of other accounts need not be read.
-  const hours = accountId === undefined ? 'hour >= ? AND hour < ?' : `hour IN (${EACH_HOUR}) AND account_id = ?`
-  const conditions: [sql: string, value: Value | undefined][] = [
-    ['key_id = ?', keyId],
-    ['model = ?', model],
-    ['protocol = ?', protocol],
-    ['channel = ?', channel],
-    [status === 'error' ? 'status <> ?' : 'status = ?', status === 'error' ? 'ok' : status],
+  const { table, from, to } = stretch
+  const conditions: Condition[] = [
+    accountId === undefined
+      ? { sql: `${table.time} >= ? AND ${table.time} < ?`, values: [from, to] }
+      : EACH[engine](stretch),
+    ...when('account_id = ?', accountId),
+    ...when('key_id = ?', keyId),
+    ...when('model = ?', model),
+    ...when('protocol = ?', protocol),
+    ...when('channel = ?', channel),
+    ...(status === 'error' ? when('status <> ?', 'ok') : when('status = ?', status)),
   ]
-  const given = conditions.flatMap(([sql, value]) => (value === undefined ? [] : [{ sql, value }]))
-  return {
-    sql: [hours, ...given.map(({ sql }) => sql)].join(' AND '),
-    values: [...(accountId === undefined ? [from, to] : [from, to, to, accountId]), ...given.map(({ value }) => value)],
-  }
+  return { sql: conditions.map(({ sql }) => sql).join(' AND '), values: conditions.flatMap(({ values }) => values) }
 }
 
-/** The hours that have any rows. */
-const EACH_HOUR = `
-  WITH RECURSIVE hours (at) AS (
-    SELECT min(hour) FROM usage_hours WHERE hour >= ? AND hour < ?
-    UNION ALL
-    SELECT (SELECT min(hour) FROM usage_hours WHERE hour > at AND hour < ?) FROM hours WHERE at IS NOT NULL
-  )
-  SELECT at FROM hours WHERE at IS NOT NULL`
+interface Condition {
+  readonly sql: string
+  readonly values: readonly Value[]
+}
+
+const when = (sql: string, value: Value | undefined): Condition[] =>
+  value === undefined ? [] : [{ sql, values: [value] }]
+
+/** Each hour or day by itself: rows stand by time and account, and so those of other accounts need not be read. */
+const EACH: Record<Dialect['name'], (stretch: Stretch) => Condition> = {
+  /** Those that have any rows. */
+  sqlite: ({ table: { name, time }, from, to }) => ({
+    sql: `${time} IN (
+      WITH RECURSIVE times (at) AS (
+        SELECT min(${time}) FROM ${name} WHERE ${time} >= ? AND ${time} < ?
+        UNION ALL
+        SELECT (SELECT min(${time}) FROM ${name} WHERE ${time} > at AND ${time} < ?) FROM times WHERE at IS NOT NULL
+      )
+      SELECT at FROM times WHERE at IS NOT NULL)`,
+    values: [from, to, to],
+  }),
+  /** All between the first and the last that have any: as an array, which an index is gone through with. */
+  postgres: ({ table: { name, time }, from, to }) => ({
+    sql: `${time} = ANY (ARRAY(SELECT generate_series(
+      greatest(CAST(? AS BIGINT), (SELECT min(${time}) FROM ${name})),
+      least(CAST(? AS BIGINT), coalesce((SELECT max(${time}) FROM ${name}), -1)))))`,
+    values: [from, to - 1],
+  }),
+}
 
 function merge(sums: Map<string, SummaryRow>, row: SummaryRow): void {
   const name = JSON.stringify(Object.values(row.by))

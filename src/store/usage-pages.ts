@@ -2,14 +2,29 @@ import type { Page, PageRequest } from '../core/directory.ts'
 import type { UsageRow } from '../core/ledger.ts'
 import type { UsageFilter } from '../core/records.ts'
 import { endOfTurn } from '../core/turns.ts'
-import type { EmbeddedDatabase, Value } from './database.ts'
+import type { Database, Dialect, Value } from './database.ts'
 import { page } from './page.ts'
 import { toUsage, type UsageTableRow } from './rows.ts'
 
-/** Rows that one look at the table may pass over: some milliseconds, after which other work has its turn. */
-const SLICE_ROWS = 1_000
+/** So few that no other index has to be thought of. */
+const FEW_ROWS = 1_000
 /** Rows that one page may pass over in search of its own. Beyond that it comes as it is, with a cursor to go on from. */
 const PAGE_SCAN_ROWS_MAX = 200_000
+
+interface Scan {
+  /** Rows that the first look at the table may pass over, and how many times as many each look after it. */
+  readonly sliceRows: number
+  readonly growth: number
+  /** No look begins after that time. */
+  readonly msMax: number
+}
+
+const SCANS: Record<Dialect['name'], Scan> = {
+  // Some milliseconds, after which other work has its turn.
+  sqlite: { sliceRows: 1_000, growth: 1, msMax: Number.POSITIVE_INFINITY },
+  // A server keeps nobody else waiting, and each look is a way there and back; how fast it is depends on its disks.
+  postgres: { sliceRows: 1_000, growth: 2, msMax: 60 },
+}
 
 interface Condition {
   readonly sql: string
@@ -34,20 +49,24 @@ interface Filters {
  * the other filters refuse are passed over in slices, so that no question about ten million rows stops the gateway.
  */
 export async function usagePage(
-  db: EmbeddedDatabase,
+  db: Database,
   { cursor, limit, ...filter }: UsageFilter & PageRequest,
 ): Promise<Page<UsageRow>> {
   const range = { from: filter.from ?? 0, ...startOf(cursor, filter.to) }
-  const filters = choose(filter, indexed => !placeAfter(db, indexed, { ...range, rows: SLICE_ROWS }))
-  if (!filters.rest) return pageOf(rowsIn(db, filters, { ...range, limit: limit + 1 }), limit)
+  const filters = await bestFilters(db, filter, range)
+  if (!filters.rest) return pageOf(await rowsIn(db, filters, { ...range, limit: limit + 1 }), limit)
 
   const found: UsageTableRow[] = []
+  const { sliceRows, growth, msMax } = SCANS[db.dialect.name]
+  const deadline = performance.now() + msMax
   let after: Place = range
-  for (let scanned = 0; scanned < PAGE_SCAN_ROWS_MAX; scanned += SLICE_ROWS) {
-    const end = placeAfter(db, filters.indexed, { ...range, ...after, rows: SLICE_ROWS })
-    found.push(...rowsIn(db, filters, { ...range, ...after, end, limit: limit + 1 - found.length }))
+  for (let [rows, scanned] = [sliceRows, 0]; scanned < PAGE_SCAN_ROWS_MAX && performance.now() < deadline; ) {
+    const end = await placeAfter(db, filters.indexed, { ...range, ...after, rows })
+    found.push(...(await rowsIn(db, filters, { ...range, ...after, end, limit: limit + 1 })))
     if (found.length > limit || !end) return pageOf(found, limit)
     after = end
+    scanned += rows
+    rows *= growth
     await endOfTurn()
   }
   return { rows: found.map(toUsage), next: cursorOf(after) }
@@ -76,19 +95,29 @@ function startOf(cursor: string | undefined, to = Number.MAX_SAFE_INTEGER): Plac
 
 type Indexed = Filters['indexed']
 
-/** One that has few rows settles the matter; else a key has fewer than its account, and failures are fewer than models. */
-export function choose(filter: UsageFilter, hasFewRows: (indexed: Indexed) => boolean): Filters {
+/** One that has few rows settles the matter; else the first one: see the order of `conditionsOf`. */
+async function bestFilters(db: Database, filter: UsageFilter, range: Place & { from: number }): Promise<Filters> {
+  const { indexed } = conditionsOf(filter)
+  if (indexed.length < 2) return filtersOf(filter)
+  for (const condition of indexed) {
+    if (!(await placeAfter(db, condition, { ...range, rows: FEW_ROWS }))) return filtersOf(filter, condition.index)
+  }
+  return filtersOf(filter)
+}
+
+/** By the index of that name, or the most telling one without looking. */
+export function filtersOf(filter: UsageFilter, index?: string): Filters {
   const { indexed, others } = conditionsOf(filter)
-  const [only] = indexed
-  const best = indexed.length > 1 ? (indexed.find(hasFewRows) ?? only) : only
+  const best = indexed.find(condition => condition.index === index) ?? indexed[0]
   const rest = [...indexed.filter(condition => condition !== best), ...others]
   const sql = rest.map(condition => condition.sql).join(' AND ')
   return {
-    indexed: best ?? { index: 'usage_by_time', sql: '1', values: [] },
+    indexed: best ?? { index: 'usage_by_time', sql: 'TRUE', values: [] },
     rest: rest.length > 0 ? { sql, values: rest.flatMap(({ values }) => values) } : undefined,
   }
 }
 
+/** A key has fewer rows than its account, and failures are fewer than models. */
 function conditionsOf(filter: UsageFilter): { indexed: Indexed[]; others: Condition[] } {
   const { accountId, keyId, model, status, protocol, channel } = filter
   const indexed: Indexed[] = []
@@ -116,7 +145,7 @@ interface Range extends Place {
   readonly limit: number
 }
 
-function rowsIn(db: EmbeddedDatabase, { indexed, rest }: Filters, range: Range): UsageTableRow[] {
+function rowsIn(db: Database, { indexed, rest }: Filters, range: Range): Promise<readonly UsageTableRow[]> {
   const { from, startedAt, id, end, limit } = range
   const conditions: Condition[] = [
     indexed,
@@ -125,7 +154,7 @@ function rowsIn(db: EmbeddedDatabase, { indexed, rest }: Filters, range: Range):
     ...(rest ? [rest] : []),
   ]
   return db.all<UsageTableRow>(
-    `SELECT * FROM usage INDEXED BY ${indexed.index}
+    `SELECT * FROM usage ${db.dialect.usingIndex(indexed.index)}
      WHERE ${conditions.map(({ sql }) => sql).join(' AND ')} ${NEWEST_FIRST} LIMIT ?`,
     ...conditions.flatMap(({ values }) => values),
     limit,
@@ -133,15 +162,15 @@ function rowsIn(db: EmbeddedDatabase, { indexed, rest }: Filters, range: Range):
 }
 
 /** Where so many rows further on are passed; undefined if there are not so many. */
-function placeAfter(
-  db: EmbeddedDatabase,
+async function placeAfter(
+  db: Database,
   { index, sql, values }: Indexed,
   { from, startedAt, id, rows }: Place & { from: number; rows: number },
-): Place | undefined {
-  const row = db.get<{ started_at: bigint; id: bigint }>(
-    `SELECT started_at, id FROM usage INDEXED BY ${index}
-     WHERE ${sql} AND ${AFTER} ${NEWEST_FIRST} LIMIT 1 OFFSET ?`,
-    ...[...values, from, startedAt, startedAt, id, rows - 1],
+): Promise<Place | undefined> {
+  const row = await db.get<{ started_at: bigint; id: bigint }>(
+    `SELECT started_at, id FROM usage ${db.dialect.usingIndex(index)}
+     WHERE ${sql} AND ${AFTER} ${NEWEST_FIRST} LIMIT 1 OFFSET ${rows - 1}`,
+    ...[...values, from, startedAt, startedAt, id],
   )
   return row && { startedAt: Number(row.started_at), id: Number(row.id) }
 }

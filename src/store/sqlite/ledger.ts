@@ -1,10 +1,6 @@
-import { type AccountState, Book, type BookReader, type KeyState } from '../core/book.ts'
-import type { Deposit, Entry, Hold, LedgerOperation, LedgerOutcome, LedgerStore, Survivors } from '../core/ledger.ts'
-import { nanos } from '../core/money.ts'
-import { rowsOf } from './book-rows.ts'
-import type { EmbeddedDatabase } from './database.ts'
-import { Journal } from './journal.ts'
-import { Pending } from './pending.ts'
+import { type AccountState, Book, type BookReader, type KeyState } from '../../core/book.ts'
+import type { Deposit, Entry, Hold, LedgerOperation, LedgerOutcome, LedgerStore, Survivors } from '../../core/ledger.ts'
+import { nanos } from '../../core/money.ts'
 import {
   type AccountRow,
   ENTRIES_WITH_PRICES,
@@ -13,7 +9,11 @@ import {
   type KeyRow,
   toEntry,
   toHold,
-} from './rows.ts'
+} from '../rows.ts'
+import { rowsOf } from './book-rows.ts'
+import type { EmbeddedDatabase } from './database.ts'
+import { Journal } from './journal.ts'
+import { Pending } from './pending.ts'
 import { LedgerWriter } from './writer.ts'
 
 /** Rows that are brought into their tables together. More would cost each a little less, and keep others waiting longer. */
@@ -94,7 +94,7 @@ export class SqliteLedger implements LedgerStore, BookReader {
   private writeOut(batch: readonly LedgerOperation[], book: Book): LedgerOutcome[] {
     this.fold()
     return this.orForget(() =>
-      this.db.transaction(() => {
+      this.db.atomically(() => {
         const decided = batch.map(operation => book.apply(operation))
         for (const lease of book.renewals) this.writer.renew(lease)
         this.writer.write(new Pending().add(rowsOf(book)))
@@ -123,7 +123,7 @@ export class SqliteLedger implements LedgerStore, BookReader {
     this.isFolding = true
     try {
       this.orForget(() =>
-        this.db.transaction(() => {
+        this.db.atomically(() => {
           this.writer.write(pending)
           this.journal.clear()
         }),
@@ -205,7 +205,7 @@ export class SqliteLedger implements LedgerStore, BookReader {
   }
 
   deposit({ accountId, kind, source }: Deposit): Entry | undefined {
-    const row = this.db.get<EntryRow>(
+    const row = this.db.first<EntryRow>(
       `${ENTRIES_WITH_PRICES} WHERE e.account_id = ? AND e.source = ? AND e.kind = ? AND e.kind <> 'charge'`,
       accountId,
       source,
@@ -216,7 +216,7 @@ export class SqliteLedger implements LedgerStore, BookReader {
 
   /** The file is locked to this process, so whoever else owns a hold is dead, whatever its lease says. */
   abandoned({ owner, underWay }: Survivors): readonly Hold[] {
-    const holds = this.db.all<HoldRow>('SELECT * FROM holds').map(toHold)
+    const holds = this.db.rows<HoldRow>('SELECT * FROM holds').map(toHold)
     return holds.filter(hold => hold.owner !== owner || !underWay.has(hold.requestId))
   }
 }

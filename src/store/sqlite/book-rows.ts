@@ -1,7 +1,7 @@
-import type { AccountState, Book, KeyState } from '../core/book.ts'
-import type { Entry, Hold, NewRecord } from '../core/ledger.ts'
-import { NO_PRICE } from '../core/price.ts'
-import { SUMMARY_MS } from '../core/records.ts'
+import type { AccountState, Book, KeyState } from '../../core/book.ts'
+import type { Entry, Hold, NewRecord } from '../../core/ledger.ts'
+import { NO_PRICE } from '../../core/price.ts'
+import { SUMMARY_MS } from '../../core/records.ts'
 import type { Row, Rows } from './pending.ts'
 
 /** The rows that a book's changes are. What no table would take throws here, before anybody is told that it is written. */

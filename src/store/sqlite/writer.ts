@@ -1,5 +1,5 @@
-import type { Lease } from '../core/ledger.ts'
-import type { StoredAnswer } from '../core/repeats.ts'
+import type { Lease } from '../../core/ledger.ts'
+import type { StoredAnswer } from '../../core/repeats.ts'
 import type { EmbeddedDatabase } from './database.ts'
 import { isGone, type Pending } from './pending.ts'
 

@@ -1,9 +1,56 @@
-import { CHAIN_START, chainHash } from '../core/chain.ts'
+import { CHAIN_START, chainHash } from '../../core/chain.ts'
+import { type EntryRow, toEntry } from '../rows.ts'
 import type { EmbeddedDatabase } from './database.ts'
-import { type EntryRow, toEntry } from './rows.ts'
 
 /** SQL, or SQL and what it cannot say. */
 export type Migration = string | ((db: EmbeddedDatabase) => void)
+
+/**
+ * What hours add up to, by the day: whoever looks at a month or a year reads a fraction of the rows. Whatever is written to
+ * an hour is written to its day in the same moment, by the database itself. Nothing is ever taken out of an hour.
+ */
+const DAYS = `
+  CREATE TABLE usage_days (
+    day         INTEGER NOT NULL,
+    account_id  TEXT NOT NULL,
+    key_id      TEXT NOT NULL,
+    model       TEXT NOT NULL,
+    channel     TEXT NOT NULL,
+    protocol    TEXT NOT NULL,
+    status      TEXT NOT NULL,
+    requests    INTEGER NOT NULL,
+    input       INTEGER NOT NULL,
+    cache_read  INTEGER NOT NULL,
+    cache_write INTEGER NOT NULL,
+    output      INTEGER NOT NULL,
+    reasoning   INTEGER NOT NULL,
+    cost        INTEGER NOT NULL,
+    PRIMARY KEY (day, account_id, key_id, model, channel, protocol, status)
+  ) STRICT, WITHOUT ROWID;
+  INSERT INTO usage_days
+    SELECT hour / 24, account_id, key_id, model, channel, protocol, status, sum(requests), sum(input), sum(cache_read),
+           sum(cache_write), sum(output), sum(reasoning), sum(cost)
+    FROM usage_hours GROUP BY 1, 2, 3, 4, 5, 6, 7;
+
+  CREATE TRIGGER hour_begun AFTER INSERT ON usage_hours BEGIN
+    INSERT INTO usage_days VALUES (
+      NEW.hour / 24, NEW.account_id, NEW.key_id, NEW.model, NEW.channel, NEW.protocol, NEW.status, NEW.requests, NEW.input,
+      NEW.cache_read, NEW.cache_write, NEW.output, NEW.reasoning, NEW.cost)
+    ON CONFLICT DO UPDATE SET
+      requests = requests + excluded.requests, input = input + excluded.input,
+      cache_read = cache_read + excluded.cache_read, cache_write = cache_write + excluded.cache_write,
+      output = output + excluded.output, reasoning = reasoning + excluded.reasoning, cost = cost + excluded.cost;
+  END;
+  CREATE TRIGGER hour_changed AFTER UPDATE ON usage_hours BEGIN
+    UPDATE usage_days SET
+      requests = requests + NEW.requests - OLD.requests, input = input + NEW.input - OLD.input,
+      cache_read = cache_read + NEW.cache_read - OLD.cache_read, cache_write = cache_write + NEW.cache_write - OLD.cache_write,
+      output = output + NEW.output - OLD.output, reasoning = reasoning + NEW.reasoning - OLD.reasoning,
+      cost = cost + NEW.cost - OLD.cost
+    WHERE day = NEW.hour / 24 AND account_id = NEW.account_id AND key_id = NEW.key_id AND model = NEW.model
+      AND channel = NEW.channel AND protocol = NEW.protocol AND status = NEW.status;
+  END;
+`
 
 /** What was tried before an upstream answered, how often a key may call, and answers for those who ask twice. */
 const FAILURES_AND_REPEATS = `
@@ -231,7 +278,18 @@ export const MIGRATIONS: readonly Migration[] = [
   PEOPLE_AND_CATALOG,
   FAILURES_AND_REPEATS,
   JOURNAL,
+  DAYS,
 ]
+
+/** For who is told what was applied, in the same order. */
+export const MIGRATION_NAMES = [
+  'accounts, keys, holds and usage',
+  'a ledger that can be verified',
+  'people and the catalog',
+  'failures and repeats',
+  'a journal',
+  'sums by the day',
+] as const
 
 /**
  * Prices get versions, entries are numbered and chained for each account, holds have owners, usage is summed by the
@@ -378,10 +436,10 @@ function ledgerThatCanBeVerified(db: EmbeddedDatabase): void {
 
 function chainEntries(db: EmbeddedDatabase): void {
   let [account, head] = ['', CHAIN_START]
-  for (const row of db.all<EntryRow>('SELECT * FROM entries ORDER BY account_id, seq')) {
+  for (const row of db.rows<EntryRow>('SELECT * FROM entries ORDER BY account_id, seq')) {
     head = chainHash(row.account_id === account ? head : CHAIN_START, toEntry(row))
     account = row.account_id
-    db.run('UPDATE entries SET hash = ? WHERE account_id = ? AND seq = ?', head, account, row.seq)
-    db.run('UPDATE accounts SET entries = ?, head = ? WHERE id = ?', row.seq, head, account)
+    db.change('UPDATE entries SET hash = ? WHERE account_id = ? AND seq = ?', head, account, row.seq)
+    db.change('UPDATE accounts SET entries = ?, head = ? WHERE id = ?', row.seq, head, account)
   }
 }
