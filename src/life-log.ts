@@ -1,7 +1,8 @@
 import { ConfigError } from './config/faults.ts'
+import type { OutageWatcher } from './ledger/ledger.ts'
 import type { Log } from './telemetry/log.ts'
 
-/** What operators read of a Duet as a whole: that it stops, and that it did not take what it was told to read. */
+/** What operators read of a Duet as a whole: that it stops, that its store is away, and that it did not take what it was told to read. */
 
 interface Stop {
   readonly log: Log
@@ -36,4 +37,18 @@ export function logStop({ log, hurry, limitSeconds, underWay }: Stop): StopLog {
 export function logRefusedReload(error: unknown, log: Log): void {
   const faults = error instanceof ConfigError ? error.faults : [error instanceof Error ? error.message : String(error)]
   log.error('the configuration was refused, and the last good configuration stays in use', { faults })
+}
+
+/** Once when it begins and once when it is over, however many requests it hits. */
+export const logOutage = (log: Log): OutageWatcher => ({
+  away: cause =>
+    log.error('the database is away: new calls are refused until it is back', { problem: reasonOf(cause) }),
+  back: ({ awayMs, settlements }) =>
+    log.info('the database is back', { seconds: Math.round(awayMs / 100) / 10, settlements_waiting: settlements }),
+})
+
+/** The driver's own words, if there are any. */
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  return error.cause instanceof Error ? error.cause.message : error.message
 }

@@ -4,7 +4,14 @@ import type { CatalogSource, LoadedCatalog } from './config/config.ts'
 import { layCatalog } from './config/layers.ts'
 import type { Opened, OpenedChannel, ReadManaged } from './config/managed.ts'
 import type { Channel } from './core/catalog.ts'
-import { type CatalogChange, type CatalogEditor, ChangeRefused, type ManagedChannel } from './core/managed.ts'
+import {
+  type CatalogChange,
+  type CatalogEditor,
+  ChangeRefused,
+  type Managed,
+  type ManagedChannel,
+} from './core/managed.ts'
+import type { Replicas } from './core/replicas.ts'
 import type { Sealer } from './core/seal.ts'
 import type { Store } from './core/store.ts'
 import { Catalog } from './routing/catalog.ts'
@@ -20,6 +27,8 @@ export interface LiveCatalogDeps {
   readonly upstreams: readonly Follower[]
   readonly log: Log
   readonly clock: () => number
+  /** Set where others may change the catalog as well. */
+  readonly replicas?: Pick<Replicas, 'alone'> | undefined
 }
 
 interface Follower {
@@ -28,6 +37,7 @@ interface Follower {
 
 interface Snapshot {
   readonly loaded: LoadedCatalog
+  readonly stored: Managed
   readonly opened: Opened
   /** The same for everyone to see. */
   readonly managed: CatalogEditor['managed']
@@ -38,7 +48,8 @@ interface Snapshot {
 
 /**
  * The catalog of this moment. Every change goes to the store first and then makes a new snapshot, which replaces the old one
- * whole; a change that would make a faulty catalog is refused before anything is stored.
+ * whole; a change that would make a faulty catalog is refused before anything is stored. The file is this replica's own; what
+ * is stored is everybody's.
  */
 export class LiveCatalog implements CatalogEditor {
   private readonly deps: LiveCatalogDeps
@@ -81,24 +92,43 @@ export class LiveCatalog implements CatalogEditor {
     })
   }
 
+  /** Reads what is stored again: another replica may have changed it. */
+  refresh(): Promise<void> {
+    return this.inTurn(() => this.catchUp())
+  }
+
   /** Throws a `ChangeRefused` where nothing was changed. */
   change(change: CatalogChange): Promise<Catalog> {
-    return this.inTurn(async () => {
-      const { stepFor, afterStep } = await import('./config/changes.ts')
-      const { readManaged } = await import('./config/managed.ts')
-      const { opened, loaded, catalog, faults } = this.snapshot
-      const step = stepFor(change, { opened, catalog: { models: catalog.allModels, channels: catalog.channels } })
-      const after = readManaged(afterStep(opened, step), loaded)
-      // Faults that a change of the file has made are no reason to refuse what has nothing to do with them.
-      const added = after.faults.filter(fault => !faults.includes(fault))
-      if (added.length > 0) {
-        throw new ChangeRefused({ reason: 'invalid', faults: added.map(fault => withoutPlace(fault, change)) })
-      }
-      await this.store(step)
-      await this.swap(loaded)
-      this.deps.log.info('catalog changed', logged(change))
-      return this.current
-    })
+    const { replicas } = this.deps
+    return this.inTurn(() => (replicas ? replicas.alone('catalog', () => this.make(change)) : this.make(change)))
+  }
+
+  private async make(change: CatalogChange): Promise<Catalog> {
+    const { stepFor, afterStep } = await import('./config/changes.ts')
+    const { readManaged } = await import('./config/managed.ts')
+    // A step is made from what there is, and must not take back what another replica has just added to it.
+    if (this.deps.replicas) await this.catchUp()
+    const { opened, loaded, catalog, faults } = this.snapshot
+    const step = stepFor(change, { opened, catalog: { models: catalog.allModels, channels: catalog.channels } })
+    const after = readManaged(afterStep(opened, step), loaded)
+    // Faults that a change of the file has made are no reason to refuse what has nothing to do with them.
+    const added = after.faults.filter(fault => !faults.includes(fault))
+    if (added.length > 0) {
+      throw new ChangeRefused({ reason: 'invalid', faults: added.map(fault => withoutPlace(fault, change)) })
+    }
+    await this.store(step)
+    await this.swap(loaded)
+    this.deps.log.info('catalog changed', logged(change))
+    return this.current
+  }
+
+  private async catchUp(): Promise<void> {
+    const { loaded, stored } = this.snapshot
+    const isSame = Bun.deepEquals(stored, await this.deps.store.managed.managed())
+    if (isSame) return
+    await this.swap(loaded)
+    this.deps.log.info('catalog changed by another replica')
+    tellFaults(this.snapshot, this.deps.log)
   }
 
   private async store(step: Step): Promise<void> {
@@ -135,7 +165,8 @@ export class LiveCatalog implements CatalogEditor {
 /** A new snapshot. Prices that changed get a new version first, so that every charge can name the one it was made with. */
 async function build(loaded: LoadedCatalog, deps: LiveCatalogDeps): Promise<Snapshot> {
   const { store, sealer, sandbox, clock } = deps
-  const { models: rows, channels: sealedChannels, pauses } = await store.managed.managed()
+  const stored = await store.managed.managed()
+  const { models: rows, channels: sealedChannels, pauses } = stored
   const opened: Opened = { models: rows, channels: sealedChannels.map(channel => open(channel, sealer)), pauses }
   const own = await read(opened, loaded)
   const { models, channels, aliases } = layCatalog(loaded, { ...own, pauses })
@@ -150,7 +181,7 @@ async function build(loaded: LoadedCatalog, deps: LiveCatalogDeps): Promise<Snap
     channels: isServed ? channels : sandboxed.map(channel => withPauses(channel, pauses)),
   })
   const managed = { models: rows, channels: sealedChannels.map(({ name, settings }) => ({ name, settings })) }
-  return { loaded, opened, managed, catalog, faults: own.faults }
+  return { loaded, stored, opened, managed, catalog, faults: own.faults }
 }
 
 /** The schema library is loaded only where there is something to check. */

@@ -1,10 +1,21 @@
-import { type App, startApp } from './app.ts'
-import { readConfig } from './config/config.ts'
-import { ConfigError } from './config/faults.ts'
+import type { Announcement, App } from './app.ts'
+import { type Config, readConfig } from './config/config.ts'
+import { explain } from './config/faults.ts'
+import { writerTo } from './writer.ts'
 
 /** Environment -> config -> app -> listen; then signals, until one of them ends it. */
-export async function start(env: NodeJS.ProcessEnv, announce: (app: App) => void): Promise<void> {
-  const app = await startOrExplain(env)
+export async function start(env: NodeJS.ProcessEnv, announce: (app: Announcement) => void): Promise<void> {
+  try {
+    const config = readConfig(env)
+    await (config.workers > 1 ? startMany(config, env, announce) : startOne(config, announce))
+  } catch (error) {
+    throw new Error(`cannot start: ${explain(error)}`, { cause: error })
+  }
+}
+
+async function startOne(config: Config, announce: (app: Announcement) => void): Promise<void> {
+  const { startApp } = await import('./app.ts')
+  const app = await startApp(config, writerTo(Bun.stderr))
   process.on('SIGHUP', () => app.reload())
   process.on('SIGTERM', () => stop(app))
   process.on('SIGINT', () => stop(app))
@@ -12,28 +23,9 @@ export async function start(env: NodeJS.ProcessEnv, announce: (app: App) => void
   announce(app)
 }
 
-async function startOrExplain(env: NodeJS.ProcessEnv): Promise<App> {
-  try {
-    return await startApp(readConfig(env), writerTo(Bun.stderr))
-  } catch (error) {
-    throw new Error(`cannot start: ${explain(error)}`, { cause: error })
-  }
-}
-
-/** Not `process.stderr`, with which all of the runtime's streams would be loaded: nothing else of a start needs them. */
-function writerTo(file: Bun.BunFile): (text: string) => void {
-  const sink = file.writer()
-  return text => {
-    sink.write(text)
-    sink.flush()
-  }
-}
-
-function explain(error: unknown): string {
-  if (!(error instanceof ConfigError)) return error instanceof Error ? error.message : String(error)
-  const { faults } = error
-  const list = faults.map(fault => `\n  - ${fault}`).join('')
-  return `the configuration has ${faults.length === 1 ? 'a fault' : `${faults.length} faults`}:${list}`
+async function startMany(config: Config, env: NodeJS.ProcessEnv, announce: (app: Announcement) => void): Promise<void> {
+  const { startWorkers } = await import('./workers.ts')
+  announce(await startWorkers(config, env, writerTo(Bun.stderr)))
 }
 
 let hurry: AbortController | undefined

@@ -1,3 +1,4 @@
+import { isStoreAway } from './core/failure.ts'
 import type { Log } from './telemetry/log.ts'
 
 /** Something that has to be done now and then, and what it is called when it fails. */
@@ -5,6 +6,8 @@ export interface Chore {
   readonly name: string
   /** It waits for others: a start does not wait for it. */
   readonly isSlow?: boolean
+  /** How often, where that is not as often as all others. */
+  readonly everyMs?: number
   run(): Promise<unknown>
 }
 
@@ -16,7 +19,7 @@ export class Tending {
   private readonly chores: readonly Chore[]
   private readonly log: Log
   private readonly underWay = new Set<Chore>()
-  private timer: ReturnType<typeof setInterval> | undefined
+  private timers: readonly ReturnType<typeof setInterval>[] = []
 
   constructor(chores: readonly Chore[], log: Log) {
     this.chores = chores
@@ -24,13 +27,13 @@ export class Tending {
   }
 
   async begin(everyMs: number): Promise<void> {
-    this.timer = setInterval(() => this.chores.map(chore => this.run(chore)), everyMs)
+    this.timers = this.chores.map(chore => setInterval(() => this.run(chore), chore.everyMs ?? everyMs))
     const begun = this.chores.map(chore => ({ chore, done: this.run(chore) }))
     await Promise.all(begun.filter(({ chore }) => !chore.isSlow).map(({ done }) => done))
   }
 
   end(): void {
-    clearInterval(this.timer)
+    for (const timer of this.timers) clearInterval(timer)
   }
 
   private async run(chore: Chore): Promise<void> {
@@ -39,7 +42,8 @@ export class Tending {
     try {
       await chore.run()
     } catch (error) {
-      this.log.error(`${chore.name} failed, and is tried again`, { error })
+      // That the store is away is told by the ledger, once.
+      if (!isStoreAway(error)) this.log.error(`${chore.name} failed, and is tried again`, { error })
     } finally {
       this.underWay.delete(chore)
     }

@@ -1,4 +1,4 @@
-import { formatDollars, type Nanos, nanos, ZERO } from '../core/money.ts'
+import { atLeastZero, formatDollars, type Nanos, nanos, ZERO } from '../core/money.ts'
 import { SUMMARY_MS, type SummaryRow } from '../core/records.ts'
 import type { OverviewView, SeriesView } from './contract.ts'
 import { unprocessable } from './failure.ts'
@@ -39,11 +39,11 @@ interface Dimension {
   readonly dimension: 'model' | 'key'
   /** By time and by the dimension. */
   readonly rows: readonly SummaryRow[]
-  /** By the hour alone. */
+  /** By time, of everything. Read at another moment, perhaps. */
   readonly totals: readonly SummaryRow[]
 }
 
-/** The lines of a chart: what cost most, and all others together. They add up to the totals. */
+/** The lines of a chart: what cost most, and all others together, which is everything where there are too many. */
 export function seriesOf(chart: Chart, { dimension, rows, totals }: Dimension): Omit<SeriesView, 'name'>[] {
   const lines = new Map<string, Line>()
   for (const row of rows) {
@@ -60,6 +60,13 @@ export function seriesOf(chart: Chart, { dimension, rows, totals }: Dimension): 
   for (const line of first) other.subtract(line)
   return [...first, ...(other.count === 0 ? [] : [other])].map(line => line.view())
 }
+
+/** Of rows that are not by time: those whose lines a chart will have, in the same order. */
+export const mostTelling = (rows: readonly SummaryRow[]): readonly SummaryRow[] =>
+  rows
+    .filter(({ requests, errors, cost }) => requests > errors || cost > ZERO)
+    .toSorted((a, b) => (a.cost === b.cost ? b.requests - a.requests : a.cost < b.cost ? 1 : -1))
+    .slice(0, SERIES_MAX)
 
 /** One line of a chart while it is drawn. */
 class Line {
@@ -96,8 +103,8 @@ class Line {
 
   subtract(line: Line): void {
     for (const place of this.chart.times.keys()) {
-      this.cost[place] = nanos((this.cost[place] ?? ZERO) - (line.cost[place] ?? ZERO))
-      this.requests[place] = (this.requests[place] ?? 0) - (line.requests[place] ?? 0)
+      this.cost[place] = atLeastZero(nanos((this.cost[place] ?? ZERO) - (line.cost[place] ?? ZERO)))
+      this.requests[place] = Math.max(0, (this.requests[place] ?? 0) - (line.requests[place] ?? 0))
     }
   }
 

@@ -89,10 +89,9 @@ async function tryToRedeem(claim: Claim, { role, user }: Actor, deps: CodesDeps)
   const { redemptions, redeeming } = deps
   // Whoever can make codes need not guess them.
   if (role === 'admin' || !user) return redemptions.redeem(claim)
-  redeeming.refuseIfTooMany(user.id)
-  redeeming.begin(user.id)
+  await redeeming.begin(user.id)
   const redemption = await redemptions.redeem(claim)
-  if (redemption.type !== 'refused') redeeming.succeeded(user.id)
+  if (redemption.type !== 'refused') await redeeming.succeeded(user.id)
   return redemption
 }
 

@@ -1,11 +1,11 @@
 import type { Account, Directory } from '../core/directory.ts'
 import { formatDollars, type Nanos } from '../core/money.ts'
-import type { Latency, Records, SummaryRow } from '../core/records.ts'
+import type { Latency, Records, SummaryRow, UsageFilter } from '../core/records.ts'
 import type { Standing } from '../core/standing.ts'
 import type { Catalog } from '../routing/catalog.ts'
 import { accountFor, viewAccount } from './accounts.ts'
 import { type AlertsDeps, findAlerts } from './alerts.ts'
-import { type Chart, chartOf, DAY_MS, dayOf, readDays, seriesOf } from './chart.ts'
+import { type Chart, chartOf, DAY_MS, dayOf, mostTelling, readDays, seriesOf } from './chart.ts'
 import { type LatencyView, OverviewView } from './contract.ts'
 import { type Actor, confinedTo, ok, type Routes } from './route.ts'
 import { runwayDays } from './runway.ts'
@@ -24,7 +24,7 @@ export interface OverviewDeps extends AlertsDeps {
 const RECENT_ROWS = 10
 /** Enough for percentiles that do not jump, few enough to be read in some milliseconds. */
 const LATENCY_SAMPLE_MAX = 5_000
-/** Beyond so many points, a chart is drawn of the sums alone. */
+/** Points of a chart. */
 const ROWS_MAX = 200_000
 
 /** Everything that one look should tell. It is read from sums and from the newest rows, however many there are. */
@@ -35,15 +35,25 @@ async function overview(query: URLSearchParams, actor: Actor, deps: OverviewDeps
   const account = await accountOf(query, actor, deps)
   const filter = account ? { accountId: account.id } : {}
   const { records, standing } = deps
+  const charted = { ...filter, from: chart.from }
 
-  // By the hour, as the rows stand: days are added up faster here than there.
-  const hours = await records.summary(['hour'], { ...filter, from: dayOf(now, -29) }, ROWS_MAX)
-  const since = (from: number) => hours.filter(({ by }) => Number(by.hour) >= from)
+  // A server may look for several of them at once.
+  const [models, keys, days, { balance, held, spent }, { rows: recent }, steps, latency] = await Promise.all([
+    records.summary([chart.unit, 'model'], charted, ROWS_MAX),
+    rowsOfKeys(chart, charted, records),
+    chart.days === '30' ? [] : records.summary(['day'], { ...filter, from: dayOf(now, -29) }, ROWS_MAX),
+    account ?? standing.totals(),
+    records.usage({ ...filter, cursor: undefined, limit: RECENT_ROWS }),
+    standing.keySteps(account?.id),
+    records.latency(charted, LATENCY_SAMPLE_MAX),
+  ])
+  // Beyond so many, a chart is drawn of the sums alone.
+  const isTooMuch = models.length > ROWS_MAX
+  const totals = isTooMuch ? await records.summary([chart.unit], charted, ROWS_MAX) : models
+  const month = chart.days === '30' ? totals : days
+  const since = (from: number) => month.filter(({ by }) => Number(by.day) >= from)
   const week = since(dayOf(now, -6))
   const pace = { spent: costOf(week), days: (now - dayOf(now, -6)) / DAY_MS }
-  const { balance, held, spent } = account ?? (await standing.totals())
-  const { rows: recent } = await records.usage({ ...filter, cursor: undefined, limit: RECENT_ROWS })
-  const keys = await standing.keySteps(account?.id)
 
   return {
     account: account ? viewAccount(account) : null,
@@ -52,18 +62,18 @@ async function overview(query: URLSearchParams, actor: Actor, deps: OverviewDeps
     runway_days: runwayDays(balance, pace),
     today: viewSums(since(dayOf(now, 0))),
     days_7: viewSums(week),
-    days_30: viewSums(hours),
-    latency: viewLatency(await records.latency({ ...filter, from: chart.from }, LATENCY_SAMPLE_MAX)),
+    days_30: viewSums(month),
+    latency: viewLatency(latency),
     days: chart.days,
     times: chart.times.map(isoTime),
-    ...(await series(chart, { account, totals: hours }, deps)),
+    ...(await series(chart, { models: isTooMuch ? [] : models, keys, totals }, deps)),
     alerts: await findAlerts({ account, actor, now, pace }, deps),
     recent: await viewUsages(recent, { actor, ...deps }),
     steps: {
       channel: !deps.isSandbox(),
-      key: keys.hasOwn,
-      request: spent > 0n || hours.some(({ requests, errors }) => requests > errors),
-      cap: keys.hasCap,
+      key: steps.hasOwn,
+      request: spent > 0n || month.some(({ requests, errors }) => requests > errors),
+      cap: steps.hasCap,
     },
   }
 }
@@ -79,28 +89,39 @@ async function accountOf(
 }
 
 interface Charted {
-  readonly account: Account | undefined
-  /** By the hour, of the chart's range at least. */
+  /** By time and model. */
+  readonly models: readonly SummaryRow[]
+  /** By time and key, of some keys. */
+  readonly keys: readonly SummaryRow[]
+  /** By time, of everything. */
   readonly totals: readonly SummaryRow[]
 }
 
 async function series(
   chart: Chart,
-  { account, totals }: Charted,
-  { records, directory, catalog }: OverviewDeps,
+  { models, keys, totals }: Charted,
+  { directory, catalog }: OverviewDeps,
 ): Promise<Pick<OverviewView, 'by_model' | 'by_key'>> {
-  const filter = { ...(account ? { accountId: account.id } : {}), from: chart.from }
-  const linesBy = async (dimension: 'model' | 'key') => {
-    const rows = await records.summary([chart.unit, dimension], filter, ROWS_MAX)
-    return seriesOf(chart, { totals, dimension, rows: rows.length > ROWS_MAX ? [] : rows })
-  }
-  const { models } = catalog()
-  const [byModel, byKey] = [await linesBy('model'), await linesBy('key')]
+  const byModel = seriesOf(chart, { totals, dimension: 'model', rows: models })
+  const byKey = seriesOf(chart, { totals, dimension: 'key', rows: keys })
   const keyNames = await directory.keyNames(byKey.map(({ id }) => id))
   return {
-    by_model: byModel.map(line => ({ ...line, name: models.get(line.id)?.name ?? line.id })),
+    by_model: byModel.map(line => ({ ...line, name: catalog().models.get(line.id)?.name ?? line.id })),
     by_key: byKey.map(line => ({ ...line, name: keyNames.get(line.id) ?? line.id })),
   }
+}
+
+/** By time, of those keys only that will have a line: there may be thousands. */
+async function rowsOfKeys(chart: Chart, filter: UsageFilter, records: Records): Promise<readonly SummaryRow[]> {
+  const keys = await records.summary(['account', 'key'], filter, ROWS_MAX)
+  const rows = await Promise.all(
+    mostTelling(keys.length > ROWS_MAX ? [] : keys).map(async ({ by: { account, key } }) => {
+      const ofKey = { ...filter, accountId: String(account), keyId: String(key) }
+      const times = await records.summary([chart.unit], ofKey, ROWS_MAX)
+      return times.map(row => ({ ...row, by: { ...row.by, key: String(key) } }))
+    }),
+  )
+  return rows.flat()
 }
 
 const costOf = (rows: readonly SummaryRow[]): Nanos =>

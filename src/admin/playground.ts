@@ -27,8 +27,7 @@ async function createPlaygroundKey(body: unknown, actor: Actor, deps: Playground
   const { directory, clock } = deps
   const { account: wanted } = read(PLAYGROUND_KEY, body)
   const account = await chosenAccount(wanted, actor, directory)
-  deps.playing.refuseIfTooMany(account.id)
-  deps.playing.begin(account.id)
+  await deps.playing.begin(account.id)
   const secret = newApiKey()
   const now = clock()
   const expiresAt = now + LIFE_MS

@@ -26,6 +26,8 @@ export interface SessionsDeps {
   /** Where callers and people find this Duet, without a path. */
   publicUrl(): string
   isSandbox(): boolean
+  /** Others may work on the same store. */
+  readonly isReplicated: boolean
 }
 
 const DAY_MS = 86_400_000
@@ -65,12 +67,12 @@ interface Check {
 
 /** Within the limits of how often one may be wrong. */
 async function checkPassword({ name, password, hash, address }: Check, { signIns }: SessionsDeps): Promise<boolean> {
-  const attempt = signIns.begin(name, address)
-  const isRight = await isPassword(password, hash).catch(error => {
-    attempt.takenBack()
+  const attempt = await signIns.begin(name, address)
+  const isRight = await isPassword(password, hash).catch(async error => {
+    await attempt.takenBack()
     throw error
   })
-  if (isRight) attempt.succeeded()
+  if (isRight) await attempt.succeeded()
   return isRight
 }
 
@@ -144,6 +146,7 @@ async function viewSession({ role, user }: Actor, deps: SessionsDeps): Promise<S
     version: deps.version,
     base_url: `${deps.publicUrl()}/v1`,
     is_sandbox: deps.isSandbox(),
+    is_replicated: deps.isReplicated,
   }
 }
 

@@ -1,12 +1,13 @@
+import type { Counting } from './attempt-counts.ts'
 import { Attempts } from './attempts.ts'
 
 const QUARTER_HOUR_MS = 15 * 60_000
 
 /** One try to sign in. Whoever says nothing of how it ended has failed. */
 export interface Attempt {
-  succeeded(): void
+  succeeded(): Promise<void>
   /** The password was never looked at. */
-  takenBack(): void
+  takenBack(): Promise<void>
 }
 
 /**
@@ -18,36 +19,41 @@ export class SignInLimits {
   private readonly names: Attempts
   private readonly networks: Attempts
 
-  constructor(clock: () => number) {
-    const within = (failuresMax: number) => new Attempts({ failuresMax, windowMs: QUARTER_HOUR_MS }, clock)
-    this.both = within(10)
-    this.names = within(200)
+  constructor(counting: Counting) {
+    const within = (failuresMax: number, kind: string) =>
+      new Attempts({ failuresMax, windowMs: QUARTER_HOUR_MS }, counting(`sign-in ${kind}`))
+    this.both = within(10, 'both')
+    this.names = within(200, 'name')
     // A whole office may share an address.
-    this.networks = within(200)
+    this.networks = within(200, 'network')
   }
 
   /** Before anything expensive is done. */
-  begin(name: string, address: string): Attempt {
+  async begin(name: string, address: string): Promise<Attempt> {
     const [who, network] = [name.toLowerCase(), networkOf(address)]
     const both = `${network} ${who}`
-    this.both.refuseIfTooMany(both)
-    this.names.refuseIfTooMany(who)
-    this.networks.refuseIfTooMany(network)
-    this.both.begin(both)
-    this.names.begin(who)
-    this.networks.begin(network)
-    const takeBackOthers = () => {
-      this.names.takeBack(who)
-      this.networks.takeBack(network)
+    await this.both.begin(both)
+    await this.names.begin(who).catch(async refusal => {
+      await this.both.takeBack(both)
+      throw refusal
+    })
+    await this.networks.begin(network).catch(async refusal => {
+      await this.both.takeBack(both)
+      await this.names.takeBack(who)
+      throw refusal
+    })
+    const takeBackOthers = async () => {
+      await this.names.takeBack(who)
+      await this.networks.takeBack(network)
     }
     return {
-      succeeded: () => {
-        this.both.succeeded(both)
-        takeBackOthers()
+      succeeded: async () => {
+        await this.both.succeeded(both)
+        await takeBackOthers()
       },
-      takenBack: () => {
-        this.both.takeBack(both)
-        takeBackOthers()
+      takenBack: async () => {
+        await this.both.takeBack(both)
+        await takeBackOthers()
       },
     }
   }

@@ -3,12 +3,20 @@ import { BUILTIN_MODELS } from './builtin.ts'
 import { ConfigError } from './faults.ts'
 import type { Definitions, Environment } from './file.ts'
 import { PRESETS, presetModels } from './presets.ts'
+import { readDatabaseUrl, readSecret } from './secrets.ts'
 
 /** What the environment says. Read once, by `main.ts`; nobody else looks at it. */
 export interface Config {
   readonly host: string
   readonly port: number
   readonly dataFolder: string
+  /** Set where the store is a PostgreSQL that others may share. Holds a password. */
+  readonly databaseUrl: string | undefined
+  /** Of usage and entries; undefined: they are kept for ever. Only PostgreSQL forgets. */
+  readonly retentionMonths: number | undefined
+  /** Processes that share the port; each is a replica of its own. */
+  readonly workers: number
+  /** Of the embedded database. PostgreSQL has settings of its own. */
   readonly durability: 'process' | 'power'
   readonly adminToken: string | undefined
   /** Seals vendor credentials and signs sessions. */
@@ -39,7 +47,6 @@ export interface LoadedCatalog extends Definitions {
 }
 
 const DEFAULT_FILE = './duet.yaml'
-const SECRET_CHARACTERS_MIN = 16
 
 interface CountRange {
   readonly fallback: number
@@ -50,6 +57,10 @@ interface CountRange {
 const MAX_IN_FLIGHT: CountRange = { fallback: 2_000, min: 1, max: 1_000_000 }
 /** Whoever needs longer than a day does not want to stop. */
 const DRAIN_SECONDS: CountRange = { fallback: 30, min: 0, max: 86_400 }
+/** More than a machine has use for: each of them is a process with connections of its own. */
+const WORKERS: CountRange = { fallback: 1, min: 1, max: 64 }
+/** 0 stands for a variable that is not set. */
+const RETENTION_MONTHS: CountRange = { fallback: 0, min: 1, max: 1_200 }
 
 export function readConfig(env: Environment): Config {
   const faults: string[] = []
@@ -57,6 +68,9 @@ export function readConfig(env: Environment): Config {
     host: env.DUET_HOST || '127.0.0.1',
     port: readPort(env.DUET_PORT, faults),
     dataFolder: env.DUET_DATA || './data',
+    databaseUrl: readDatabaseUrl(env, faults),
+    retentionMonths: readCount(env, 'DUET_RETENTION_MONTHS', RETENTION_MONTHS, faults) || undefined,
+    workers: readCount(env, 'DUET_WORKERS', WORKERS, faults),
     durability: readDurability(env.DUET_DURABILITY, faults),
     adminToken: readSecret(env, 'DUET_ADMIN_TOKEN', faults),
     secret: readSecret(env, 'DUET_SECRET', faults),
@@ -67,11 +81,22 @@ export function readConfig(env: Environment): Config {
     bootstrapKey: readSecret(env, 'DUET_BOOTSTRAP_KEY', faults),
     catalog: catalogSource(env, faults),
   }
-  if (env.DUET_DATABASE_URL) {
-    faults.push('DUET_DATABASE_URL: PostgreSQL is not supported by this version; unset it to use the embedded database')
-  }
+  faults.push(...storeFaults(config))
   if (faults.length > 0) throw new ConfigError(faults)
   return config
+}
+
+/** What does not go together with the store that was chosen. */
+function storeFaults({ databaseUrl, secret, workers, retentionMonths }: Config): string[] {
+  if (databaseUrl !== undefined) {
+    // Of secrets that were generated, each replica would have another.
+    return secret === undefined ? ['DUET_SECRET: is required with DUET_DATABASE_URL, the same for all replicas'] : []
+  }
+  const needs = (name: string, why: string) => `${name}: needs DUET_DATABASE_URL: ${why}`
+  return [
+    ...(workers > 1 ? [needs('DUET_WORKERS', 'one process owns the embedded database')] : []),
+    ...(retentionMonths !== undefined ? [needs('DUET_RETENTION_MONTHS', 'the embedded database forgets nothing')] : []),
+  ]
 }
 
 function readPort(text: string | undefined, faults: string[]): number {
@@ -110,17 +135,6 @@ function readCount(env: Environment, name: string, { fallback, min, max }: Count
     faults.push(`${name}: must be a whole number from ${min} to ${max}, not "${text}"`)
   }
   return count
-}
-
-function readSecret(env: Environment, name: string, faults: string[]): string | undefined {
-  const secret = env[name]
-  if (!secret) return undefined
-  // The value is a secret even when it is faulty, so the fault does not repeat it.
-  if (!/^[\x21-\x7e]+$/.test(secret)) faults.push(`${name}: must be printable characters without spaces`)
-  else if (secret.length < SECRET_CHARACTERS_MIN) {
-    faults.push(`${name}: must have at least ${SECRET_CHARACTERS_MIN} characters`)
-  }
-  return secret
 }
 
 function catalogSource(env: Environment, faults: string[]): CatalogSource {

@@ -8,3 +8,11 @@ export class ConfigError extends Error {
     this.faults = faults
   }
 }
+
+/** Why something could not be begun, for people: all faults of a configuration, or what else there is to say. */
+export function explain(error: unknown): string {
+  if (!(error instanceof ConfigError)) return error instanceof Error ? error.message : String(error)
+  const { faults } = error
+  const list = faults.map(fault => `\n  - ${fault}`).join('')
+  return `the configuration has ${faults.length === 1 ? 'a fault' : `${faults.length} faults`}:${list}`
+}

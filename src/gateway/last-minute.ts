@@ -2,10 +2,17 @@ const MINUTE_MS = 60_000
 /** Requests this close together are remembered as one span: a minute has some 120 of them, however many requests came. */
 const SPAN_MS = 500
 
-interface Span {
+interface Span extends Others {
   readonly from: number
   last: number
   count: number
+}
+
+/** Requests that came to other replicas, close together. */
+export interface Others {
+  /** When the last of them came. */
+  readonly last: number
+  readonly count: number
 }
 
 /**
@@ -33,12 +40,20 @@ export class LastMinute {
     return this.count === 0
   }
 
-  /** How long it takes until there are fewer than so many. */
-  msUntilBelow(limit: number, now: number): number {
+  /** From the oldest on. */
+  recent(now: number): readonly Others[] {
     this.forget(now)
-    let left = this.count
+    return this.spans
+  }
+
+  /** How long it takes until there are fewer than so many, those of others included. */
+  msUntilBelow(limit: number, now: number, others: readonly Others[] = []): number {
+    this.forget(now)
+    const alive = others.filter(({ last }) => last + MINUTE_MS > now)
+    const all = alive.length === 0 ? this.spans : [...this.spans, ...alive].sort((a, b) => a.last - b.last)
+    let left = alive.reduce((sum, { count }) => sum + count, this.count)
     let waitMs = 0
-    for (const { last, count } of this.spans) {
+    for (const { last, count } of all) {
       if (left < limit) break
       left -= count
       waitMs = last + MINUTE_MS - now

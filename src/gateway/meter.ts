@@ -1,3 +1,4 @@
+import { GatewayError } from '../core/failure.ts'
 import type { Ending, Shortage } from '../core/ledger.ts'
 import { type Nanos, nanos, ZERO } from '../core/money.ts'
 import { affordableOutput, affordableUsage, cost, type Price } from '../core/price.ts'
@@ -26,6 +27,16 @@ export interface Metered {
 const AHEAD_TOKENS = STREAM_WINDOW_TOKENS / 2
 /** Beyond what was asked for, money is taken in small pieces. */
 const BEYOND_TOKENS = 256
+/**
+ * A ledger that is away stops no stream, and nobody can say meanwhile whether there is money for more. So a stream may go
+ * on for this much beyond what is held for it, minutes of what models write; all of it is charged in the end, and is what a
+ * balance or a cap may be exceeded by at most, for each stream that was under way.
+ */
+const CREDIT_TOKENS = 4 * STREAM_WINDOW_TOKENS
+/** One that has used that up waits for the ledger, as the end of an answer does. */
+const PATIENCE_MS = 30_000
+const ASK_AGAIN_MS = 500
+
 /** Upstream counts to its limit better than we do: of what is limited, our count may be twice its own. */
 const TRUST = 2
 
@@ -33,7 +44,9 @@ const TRUST = 2
 export class Meter {
   private readonly metered: Metered
   private readonly ledger: Ledger
+  /** What the ledger holds, and what it has not been able to say anything about. */
   private held: Nanos
+  private credit = ZERO
   private promptCost: Nanos
   /** The upstream's own counters that the prompt was priced with. */
   private reported: Usage | undefined
@@ -43,6 +56,8 @@ export class Meter {
   carefreeCharacters = -1
   private asking: Promise<void> | undefined
   private wasRefused = false
+  /** The ledger is away, and there is no credit left. */
+  private isStuck = false
 
   constructor(metered: Metered, ledger: Ledger) {
     const { held, price, promptEstimate } = metered
@@ -59,7 +74,7 @@ export class Meter {
     // This is asked for every frame, and nearly always there is nothing more to it.
     if (seen.characters <= this.carefreeCharacters) return true
     const used = this.outputOf(seen)
-    const mayGrow = this.coveredTokens < this.metered.limitTokens && !this.wasRefused
+    const mayGrow = this.coveredTokens < this.metered.limitTokens && !this.wasRefused && !this.isStuck
     if (mayGrow && this.coveredTokens - used < AHEAD_TOKENS) this.ask(used)
     // However it is counted, a character is not more than a token.
     const room = this.coveredTokens - this.highestOf(seen) - (mayGrow ? AHEAD_TOKENS : 0)
@@ -69,10 +84,15 @@ export class Meter {
 
   /** Waits for the next window, or for what one frame has filled; false if there is no money for it. */
   async extend(seen: Seen): Promise<boolean> {
-    // Asked again even if it was refused a while ago: money may have come since.
-    do await this.ask(this.outputOf(seen))
-    while (!this.covers(seen) && !this.wasRefused)
-    return this.covers(seen)
+    const begun = performance.now()
+    for (;;) {
+      // Asked again even if it was refused a while ago: money may have come since.
+      await this.ask(this.outputOf(seen))
+      if (this.covers(seen) || this.wasRefused) return this.covers(seen)
+      if (!this.isStuck) continue
+      if (performance.now() - begun > PATIENCE_MS) throw new GatewayError({ kind: 'ledger-unavailable' })
+      await Bun.sleep(ASK_AGAIN_MS)
+    }
   }
 
   /** What ends a stream that is not covered. */
@@ -129,15 +149,34 @@ export class Meter {
     this.wasRefused = missing > ZERO && most <= ZERO
     if (most > ZERO) {
       try {
-        const held = await this.ledger.extend({ requestId, most, least: nanos(1n) })
-        this.wasRefused = held === undefined
-        this.held = held ?? this.held
+        // What goes on credit so far is asked for as well.
+        const held = await this.ledger.extend({ requestId, most: nanos(this.credit + most), least: nanos(1n) })
+        this.decide(held)
       } catch {
-        // A ledger that is away stops no stream: what is used is charged when it is back.
-        this.held = nanos(this.held + most)
+        this.lend(most)
       }
     }
     this.cover(affordableOutput(this.held, this.promptCost, price))
+  }
+
+  private decide(held: Nanos | undefined): void {
+    this.isStuck = false
+    this.wasRefused = held === undefined
+    if (held === undefined) return
+    const promised = this.held
+    // Less than was promised meanwhile: what was relayed for it is charged all the same.
+    this.wasRefused = held < promised
+    this.held = held < promised ? promised : held
+    this.credit = nanos(this.held - held)
+  }
+
+  private lend(amount: Nanos): void {
+    const room = nanos(cost({ ...NO_USAGE, output: CREDIT_TOKENS }, this.metered.price) - this.credit)
+    const lent = amount < room ? amount : room
+    this.isStuck = lent <= ZERO
+    if (this.isStuck) return
+    this.held = nanos(this.held + lent)
+    this.credit = nanos(this.credit + lent)
   }
 
   private cover(tokens: number): void {

@@ -1,8 +1,11 @@
+import type { Claims, NewClaim } from '../core/claims.ts'
 import { GatewayError } from '../core/failure.ts'
 import { type Answers, fingerprint, nameHash, sealBody } from '../core/repeats.ts'
 import type { Sealer } from '../core/seal.ts'
 import { decodeText } from '../protocol/body-text.ts'
 import { type Asked, type Named, Running, Stored, type Work } from './named.ts'
+import { Elsewhere, OwnClaims } from './own-claims.ts'
+import { waitsMs } from './patience.ts'
 import type { Reader, RecordingLimits } from './recording.ts'
 import type { Inquiry, Refusals } from './refusals.ts'
 import { Room } from './room.ts'
@@ -10,10 +13,14 @@ import type { Call, Reply } from './serve.ts'
 
 interface RepeatsDeps {
   readonly answers: Answers
+  /** Where other replicas may be asked under the same names. */
+  readonly claims?: Claims | undefined
   readonly sealer: Sealer
   readonly refusals: Pick<Refusals, 'note'>
   readonly clock: () => number
   readonly limits?: RepeatLimits
+  /** Tells the operator what could not be written. */
+  readonly report?: (error: unknown) => void
 }
 
 /** In bytes. Keys share the last three; none of them can take all of one. */
@@ -40,7 +47,8 @@ const TELLING_HEADERS = ['x-duet-max-cost', 'x-duet-strict']
 /**
  * A call that carries a name (`idempotency-key`) is made once: its repeats attach to it while it runs, and get the stored
  * answer after that. A repeat holds nothing, costs nothing and has no record. A failure is told to all who wait for it and
- * forgotten: whoever asks again then gets a real second try.
+ * forgotten: whoever asks again then gets a real second try. What runs on another replica is waited for until its answer is
+ * stored; if it fails there, one of those who wait makes the second try.
  */
 export class Repeats {
   private readonly deps: RepeatsDeps
@@ -48,10 +56,13 @@ export class Repeats {
   private readonly recorded: Room
   private readonly replayed: Room
   private readonly stored: Room
-  private readonly names = new Map<string, Promise<Named>>()
+  private readonly names = new Map<string, Promise<Named | Elsewhere>>()
+  private readonly claims: OwnClaims | undefined
+  private isCut = false
 
-  constructor({ limits = LIMITS, ...deps }: RepeatsDeps) {
+  constructor({ limits = LIMITS, claims, report = () => {}, ...deps }: RepeatsDeps) {
     this.deps = deps
+    this.claims = claims && new OwnClaims(claims, report)
     this.bytesMax = limits.answer
     this.recorded = new Room(limits.recorded)
     this.replayed = new Room(limits.replayed)
@@ -71,11 +82,16 @@ export class Repeats {
       .catch(() => undefined)
     // What is wrong with a body is said as it is to everyone.
     if (text === undefined) return work(read)
-    const { named, reader } = await this.join({ name, text }, read, work).catch(error => {
-      this.deps.refusals.note(inquiry, error)
-      throw error
-    })
-    return named.give(read.call, reader).catch(leaving(reader))
+    for (;;) {
+      const joined = await this.join({ name, text }, read, work).catch(error => {
+        this.deps.refusals.note(inquiry, error)
+        throw error
+      })
+      if (!(joined instanceof Elsewhere))
+        return joined.named.give(read.call, joined.reader).catch(leaving(joined.reader))
+      await joined.over
+      this.refuseUnlessAwaited(read.call)
+    }
   }
 
   /** To be called now and then. */
@@ -83,17 +99,38 @@ export class Repeats {
     this.stored.recount(await this.deps.answers.purge(this.deps.clock()))
   }
 
-  private async join(question: Question, inquiry: Inquiry, work: Work): Promise<Joined> {
+  /** To be called more often: names that could not be given back are in the way of those who ask again elsewhere. */
+  async giveBackNames(): Promise<void> {
+    await this.claims?.tidy()
+  }
+
+  /** A stopping gateway waits for no other. */
+  cut(): void {
+    this.isCut = true
+  }
+
+  private async join(question: Question, inquiry: Inquiry, work: Work): Promise<Joined | Elsewhere> {
     const asked = this.identify(question, inquiry)
     const named = await this.find(asked, inquiry, work)
+    if (named instanceof Elsewhere) {
+      refuseOther(named, asked)
+      return named
+    }
     const reader = named.join(inquiry.call.signal)
     try {
-      refuseUnlessSame(named, asked)
+      refuseOther(named, asked)
+      if (!named.isKept) throw new GatewayError({ kind: 'answer-not-kept' })
       await named.open()
       return { named, reader }
     } catch (error) {
       return leaving(reader)(error)
     }
+  }
+
+  private refuseUnlessAwaited(call: Call): void {
+    if (this.isCut) throw new GatewayError({ kind: 'shutting-down' })
+    if (call.signal.aborted) throw new GatewayError({ kind: 'client-gone' })
+    if (waitsMs(call, this.deps.clock()) === 0) throw new GatewayError({ kind: 'upstream-timeout', phase: 'caller' })
   }
 
   private identify({ name, text }: Question, { call, caller, protocol }: Inquiry): Asked {
@@ -108,21 +145,40 @@ export class Repeats {
   }
 
   /** The first to ask under a name finds out what it stands for; everyone else waits for that. */
-  private find(asked: Asked, inquiry: Inquiry, work: Work): Promise<Named> {
+  private find(asked: Asked, inquiry: Inquiry, work: Work): Promise<Named | Elsewhere> {
     const id = `${asked.keyId} ${asked.nameHash}`
     const known = this.names.get(id)
     if (known) return known
     const forget = () => this.names.delete(id)
-    const found = this.storedOr(asked, () => this.begin(asked, inquiry, work))
+    const begin = () => this.begin(asked, inquiry, work)
+    const { requestId } = inquiry.call
+    const found = this.claims ? this.claimed({ ...asked, requestId }, this.claims, begin) : this.storedOr(asked, begin)
     this.names.set(id, found)
     found.then(named => named.over).then(forget, forget)
     return found
   }
 
-  private async storedOr(asked: Asked, begin: () => Named): Promise<Named> {
+  /** As it is found, if no other replica has it. */
+  private async claimed(asked: NewClaim, claims: OwnClaims, begin: () => Named): Promise<Named | Elsewhere> {
+    const claim = await claims.claim(asked, this.deps.clock())
+    switch (claim.type) {
+      case 'elsewhere':
+        return new Elsewhere(claim.fingerprint)
+      case 'answered':
+        // Unless it was forgotten just now.
+        return this.storedOr(asked, () => this.claimed(asked, claims, begin))
+      case 'ours': {
+        const named = begin()
+        named.over.then(() => claims.release(asked))
+        return named
+      }
+    }
+  }
+
+  private async storedOr<T>(asked: Asked, begin: () => T): Promise<Stored | Awaited<T>> {
     const answer = await this.deps.answers.find(asked, this.deps.clock())
     const limits = this.limitsOf(asked, this.replayed)
-    return answer ? new Stored(answer, { limits, sealer: this.deps.sealer }) : begin()
+    return answer ? new Stored(answer, { limits, sealer: this.deps.sealer }) : await begin()
   }
 
   private begin(asked: Asked, inquiry: Inquiry, work: Work): Running {
@@ -166,7 +222,6 @@ function readOnce(call: Call): Call {
   return { ...call, bytes: () => bytes }
 }
 
-function refuseUnlessSame(named: Named, asked: Asked): void {
-  if (named.fingerprint !== asked.fingerprint) throw new GatewayError({ kind: 'idempotency-conflict' })
-  if (!named.isKept) throw new GatewayError({ kind: 'answer-not-kept' })
+function refuseOther({ fingerprint }: Pick<Asked, 'fingerprint'>, asked: Asked): void {
+  if (fingerprint !== asked.fingerprint) throw new GatewayError({ kind: 'idempotency-conflict' })
 }

@@ -80,6 +80,8 @@ export interface Gateway {
 export async function serve(call: Call, protocol: Protocol, gateway: Gateway): Promise<Reply> {
   const caller = await authenticate(call.secret, gateway)
   const inquiry: Inquiry = { call, caller, protocol, ...NOTHING_READ }
+  const news = gateway.limits.ask(caller)
+  if (news) await news
   call.stay.whenOver(enterOrNote(inquiry, gateway))
   return gateway.repeats.answer(inquiry, first => answerOnce(first, gateway))
 }

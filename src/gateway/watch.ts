@@ -194,7 +194,11 @@ export class WatchedStream {
       text ??= await this.convertNext()
       const last = text
       if (!this.broken && this.isOver) return this.ending(last, () => this.finish(last))
-      if (!this.isCovered && !(await meter.extend(answer.seen))) return this.ending(last, () => this.finishShort(last))
+      if (!this.isCovered) {
+        const goesOn = () => meter.extend(answer.seen)
+        const ended = await this.ending(last, async () => ((await goesOn()) ? undefined : this.finishShort(last)))
+        if (ended !== undefined) return ended
+      }
       if (last !== '') return last
     }
   }
@@ -206,7 +210,7 @@ export class WatchedStream {
   }
 
   /** If the end cannot be settled, what came before it is still delivered: it is charged for. */
-  private async ending(text: string, finish: () => Promise<string>): Promise<string> {
+  private async ending<Last>(text: string, finish: () => Promise<Last>): Promise<Last | string> {
     try {
       return await finish()
     } catch (error) {

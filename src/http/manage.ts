@@ -1,7 +1,8 @@
 import type { AdminDeps } from '../admin/api.ts'
 import { NDJSON } from '../admin/ndjson.ts'
 import type { AdminCall, AdminEvent, AdminReply } from '../admin/route.ts'
-import { GatewayError, wireOf } from '../core/failure.ts'
+import { asGatewayError, GatewayError, wireOf } from '../core/failure.ts'
+import { StoreUnavailable } from '../core/store.ts'
 import type { Log } from '../telemetry/log.ts'
 import { type BodyLimits, readBody } from './body.ts'
 import { bearerOf } from './credential.ts'
@@ -102,12 +103,14 @@ async function* encoded(texts: AsyncIterable<string>): AsyncGenerator<Uint8Array
   for await (const text of texts) yield utf8.encode(text)
 }
 
-/** The limits of bodies are shared with the gateway, and so are the words for exceeding them. */
+/** The limits of bodies, and a store that is away, are shared with the gateway, and so are the words for them. */
 function failed(error: unknown, log: Log): AdminReply {
-  if (!(error instanceof GatewayError)) {
+  if (!(error instanceof GatewayError || error instanceof StoreUnavailable)) {
     log.error('internal error', { error })
     return { status: 500, body: { error: { code: 'internal_error', message: 'Internal error' } } }
   }
-  const { status, code, message } = wireOf(error.failure)
-  return { status, body: { error: { code: code || error.failure.kind, message } } }
+  const { failure } = asGatewayError(error)
+  const { status, code, message, retryAfter } = wireOf(failure)
+  const body = { error: { code: code || failure.kind, message } }
+  return retryAfter === undefined ? { status, body } : { status, body, retryAfter: Number(retryAfter) }
 }

@@ -24,11 +24,14 @@ const HURRIED_GRACE_MS = 500
 interface Place {
   readonly host: string
   readonly port: number
+  /** Whether other processes listen there, too. */
+  readonly isShared?: boolean
   /** Whether `x-forwarded-for` is believed. */
   readonly trustsProxy: boolean
 }
 
-export function listen({ host, port, trustsProxy }: Place, deps: Omit<EdgeDeps, 'isReady' | 'stopping'>): Listening {
+export function listen(place: Place, deps: Omit<EdgeDeps, 'isReady' | 'stopping'>): Listening {
+  const { host, port, isShared = false, trustsProxy } = place
   const stopping = new AbortController()
   const { idleSeconds } = deps.limits
   const edge: EdgeDeps = { ...deps, stopping: stopping.signal, isReady: () => !stopping.signal.aborted }
@@ -39,8 +42,8 @@ export function listen({ host, port, trustsProxy }: Place, deps: Omit<EdgeDeps, 
     idleTimeout: idleSeconds,
     // Its page for errors shows source and folders to whoever caused one.
     development: false,
-    // Without development it would share a port that is taken, and half of the requests would go elsewhere.
-    reusePort: false,
+    // Without development it would share any port that is taken, and half of the requests would go elsewhere.
+    reusePort: isShared,
     // Ours is enforced on the decoded body, after the credential was checked.
     maxRequestBodySize: Number.MAX_SAFE_INTEGER,
     async fetch(request, server) {

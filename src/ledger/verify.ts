@@ -2,7 +2,15 @@ import { CHAIN_START, chainHash } from '../core/chain.ts'
 import type { ChargeInputs, Entry } from '../core/ledger.ts'
 import { formatDollars, type Nanos, nanos, ZERO } from '../core/money.ts'
 import { cost, TOKEN_CLASSES } from '../core/price.ts'
-import { type AccountClaims, type Audit, type AuditedUsage, addSums, NO_SUMS, type UsageSums } from '../core/records.ts'
+import {
+  type AccountClaims,
+  type Audit,
+  type AuditedUsage,
+  addSums,
+  NO_SUMS,
+  type Opening,
+  type UsageSums,
+} from '../core/records.ts'
 import { endOfTurn } from '../core/turns.ts'
 import { NO_USAGE } from '../core/usage.ts'
 
@@ -58,6 +66,7 @@ export async function verify(audit: Audit, { report, signal }: VerifyOptions = {
     const chain = new AccountChain(id)
     for (let isLast = false; !isLast; ) {
       const slice = await audit.entriesAfter(id, chain.seq, SLICE_ROWS)
+      if (slice.opening) chain.resume(slice.opening)
       const problem = first(slice.entries, entry => chain.follow(entry))
       isLast = slice.isLast
       const wrong = problem ?? (isLast ? chain.compare(slice.claims) : undefined)
@@ -72,18 +81,33 @@ export async function verify(audit: Audit, { report, signal }: VerifyOptions = {
     heads.set(id, chain.head)
   }
 
-  const totals = new UsageTotals()
-  for (let sums: ReadonlyMap<string, UsageSums> | undefined, id = 0; !sums; ) {
-    const slice = await audit.usageAfter(id, SLICE_ROWS)
-    const problem = first(slice.rows, row => totals.add(row))
-    sums = slice.sums
-    const wrong = problem ?? (sums ? totals.compare(sums) : undefined)
-    if (wrong) return result(wrong)
-    found.usage += slice.rows.length
-    id = slice.rows.at(-1)?.id ?? id
-    await pause()
+  const checkUsage = async (): Promise<Problem | undefined> => {
+    let totals = new UsageTotals(0)
+    found.usage = 0
+    for (let sums: ReadonlyMap<string, UsageSums> | undefined, id = 0; !sums; ) {
+      const slice = await audit.usageAfter(id, SLICE_ROWS)
+      if (slice.keptSince !== totals.keptSince) {
+        // Some of what was added up is not kept any more.
+        totals = new UsageTotals(slice.keptSince)
+        found.usage = 0
+        if (id > 0) {
+          id = 0
+          continue
+        }
+      }
+      const problem = first(slice.rows, row => totals.add(row))
+      sums = slice.sums
+      const wrong = problem ?? (sums ? totals.compare(sums) : undefined)
+      if (wrong) return wrong
+      found.usage += slice.rows.length
+      id = slice.rows.at(-1)?.id ?? id
+      await pause()
+    }
+    return undefined
   }
-  return result()
+  // A record may be replaced by a later one while this goes on, where an interrupted call is charged after all: it was added
+  // up twice then. What is wrong twice is wrong.
+  return result((await checkUsage()) && (await checkUsage()))
 }
 
 function first<T>(rows: readonly T[], check: (row: T) => Problem | undefined): Problem | undefined {
@@ -102,10 +126,20 @@ class AccountChain {
   charges = 0
   unpriced = 0
   private readonly id: string
-  private readonly spentByKey = new Map<string, Nanos>()
+  private spentByKey = new Map<string, Nanos>()
 
   constructor(id: string) {
     this.id = id
+  }
+
+  /** From what was before the entries that are there. */
+  resume({ seq, head, balance, spentByKey }: Opening): void {
+    this.seq = seq
+    this.head = head
+    this.balance = balance
+    this.charges = 0
+    this.unpriced = 0
+    this.spentByKey = new Map(spentByKey)
   }
 
   follow(entry: Entry): Problem | undefined {
@@ -162,7 +196,13 @@ class AccountChain {
 
 /** All records of requests, against what was charged for them and against the sums kept by the hour. */
 class UsageTotals {
+  /** Records of requests that started before this are not among them. */
+  readonly keptSince: number
   private readonly sums = new Map<string, UsageSums>()
+
+  constructor(keptSince: number) {
+    this.keptSince = keptSince
+  }
 
   add({ row, price, charge }: AuditedUsage): Problem | undefined {
     const wrong = differs('usage', row.requestId)

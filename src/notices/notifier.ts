@@ -16,6 +16,8 @@ export interface NotifierDeps {
   readonly clock: () => number
   /** Where the console is. */
   consoleUrl(): string
+  /** Where other replicas tell as well: for so long, what one of them is telling is left to it. */
+  readonly claimMs?: number | undefined
   /** How long a webhook may take, if not as long as usual. */
   readonly deliveryMsMax?: number
 }
@@ -33,6 +35,9 @@ const RETRIES_MAX = 8
 const FIRST_PAUSE_MS = 60_000
 /** Delivered together; the others wait for the next look. */
 const TOGETHER_MAX = 20
+
+/** Longer than any delivery takes: who has it still then is gone, and another one tells it. */
+export const CLAIM_MS = 60_000
 
 /** Tells webhooks about low balances, once for each time that a balance falls below its threshold. */
 export class Notifier {
@@ -69,8 +74,10 @@ export class Notifier {
   }
 
   private async look(): Promise<readonly Told[]> {
-    const { notices, clock } = this.deps
-    const due = await notices.due({ now: clock(), triesMax: 1 + RETRIES_MAX, limit: TOGETHER_MAX })
+    const { notices, clock, claimMs = 0 } = this.deps
+    const now = clock()
+    const claimedUntil = now + claimMs
+    const due = await notices.due({ now, claimedUntil, triesMax: 1 + RETRIES_MAX, limit: TOGETHER_MAX })
     return Promise.all(due.map(notice => this.tell(notice)))
   }
 

@@ -15,7 +15,7 @@ export interface SecretFile {
   generate(): string
 }
 
-const OWNER_ONLY = 0o600
+export const OWNER_ONLY = 0o600
 const CHARACTERS_MIN = 16
 
 /** From the environment, or from a file that only the owner can read, made on the first start. */
@@ -31,7 +31,7 @@ export function findSecret({ given, folder, name, generate }: SecretFile): Found
 }
 
 /** Whoever is interrupted leaves nothing, instead of half a secret. */
-function writeWhole(path: string, text: string): void {
+export function writeWhole(path: string, text: string): void {
   const unfinished = `${path}.new`
   writeFileSync(unfinished, text, { mode: OWNER_ONLY })
   renameSync(unfinished, path)

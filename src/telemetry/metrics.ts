@@ -1,4 +1,4 @@
-import { type Exposed, type Family, render } from './prometheus.ts'
+import type { Exposed, Family } from './prometheus.ts'
 
 interface RequestLabels {
   readonly protocol: string
@@ -29,8 +29,8 @@ export class Metrics {
     else this.requests.set(name, { labels: { protocol, status, code }, value: 1 })
   }
 
-  expose(): string {
-    return render([...this.own(), ...this.parts.flatMap(part => part.families())])
+  families(): readonly Family[] {
+    return [...this.own(), ...this.parts.flatMap(part => part.families())]
   }
 
   private own(): Family[] {
@@ -39,6 +39,7 @@ export class Metrics {
         name: 'duet_build_info',
         help: 'The running version.',
         type: 'gauge',
+        merge: 'min',
         samples: [{ labels: { version: this.version }, value: 1 }],
       },
       {

@@ -5,7 +5,11 @@ export interface Family {
   readonly help: string
   readonly type: 'counter' | 'gauge' | 'histogram'
   readonly samples: readonly Sample[]
+  /** What the same series of several processes is together; their sum where nothing is said. */
+  readonly merge?: Merge
 }
+
+export type Merge = 'sum' | 'min'
 
 export interface Sample {
   readonly value: number
@@ -20,7 +24,7 @@ export interface Exposed {
 }
 
 /** A number that is looked up when it is asked for. */
-export const gauge = (about: Pick<Family, 'name' | 'help'>, value: () => number): Exposed => ({
+export const gauge = (about: Pick<Family, 'name' | 'help' | 'merge'>, value: () => number): Exposed => ({
   families: () => [{ ...about, type: 'gauge', samples: [{ value: value() }] }],
 })
 

@@ -4,6 +4,7 @@ import { number } from '../../app/format.ts'
 import { useShortcuts } from '../../app/keys.ts'
 import { t } from '../../app/language.ts'
 import { go, href, pathTo, query } from '../../app/router.ts'
+import { session } from '../../app/session.ts'
 import {
   type Column,
   Empty,
@@ -34,7 +35,7 @@ export function ChannelList({ channels }: { readonly channels: Channels }) {
     <>
       <PageHeader
         title={t().nav.channels}
-        text={texts.intro}
+        text={session.value?.is_replicated ? `${texts.intro} ${texts.ofOneReplica}` : texts.intro}
         actions={
           <>
             <ReloadButton />

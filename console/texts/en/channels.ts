@@ -7,6 +7,7 @@ const someOf = (ids: readonly string[]) =>
 
 export const channels = {
   intro: 'The upstreams that answer. For each model, the lowest priority number goes first.',
+  ofOneReplica: 'State and latency are what the replica that answered has seen: each has its own.',
   add: 'Add channel',
   channel: 'Channel',
   search: 'Name or address',

@@ -5,6 +5,7 @@ const someOf = (ids: readonly string[]) =>
 
 export const channels: Texts['channels'] = {
   intro: '应答请求的上游。对每个模型，优先级数字最小的渠道先用。',
+  ofOneReplica: '状态与延迟来自应答本次查询的副本：每个副本各有一份。',
   add: '添加渠道',
   channel: '渠道',
   search: '名称或地址',

@@ -29,6 +29,9 @@ export const SessionView = z
     version: z.string(),
     base_url: z.string().describe('Where callers send requests, with `/v1`.'),
     is_sandbox: z.boolean().describe('No real upstream is configured.'),
+    is_replicated: z
+      .boolean()
+      .describe('Several replicas may share the store; health of channels is what the one that answers has seen.'),
   })
   .describe('Who is asking.')
 export type SessionView = z.infer<typeof SessionView>
