@@ -15,7 +15,7 @@ export function readArguments(args: readonly string[], command: Command): Given 
   const { tokens } = parseArgs({
     args: args.map(shield),
     options: {
-      ...mapValues(valuesOf(command), () => ({ type: 'string' as const })),
+      ...mapValues(valuesOf(command), ({ value }) => ({ type: value === undefined ? 'boolean' : 'string' }) as const),
       ...mapValues(SWITCHES, () => ({ type: 'boolean' as const })),
       help: { type: 'boolean', short: 'h' },
     },
@@ -47,7 +47,7 @@ const unshield = (text: string): string => (text.startsWith('\0') ? text.slice(1
 const valuesOf = ({
   options = {},
   arguments: positional = [],
-}: Command): Readonly<Record<string, { value: string }>> => ({
+}: Command): Readonly<Record<string, { readonly value?: string }>> => ({
   ...Object.fromEntries(positional.map(({ name }) => [name, { value: `<${name}>` }])),
   ...options,
 })
@@ -80,6 +80,10 @@ function readOption({ name, rawName, value, inlineValue }: OptionToken, command:
   const options = valuesOf(command)
   const option = Object.hasOwn(options, name) ? options[name] : undefined
   if (!option) throw wrongUsage(`there is no option ${rawName}${suggestion(name, options)}`)
+  if (option.value === undefined) {
+    if (value !== undefined) throw wrongUsage(`${rawName} takes no value`)
+    return [[name, '']]
+  }
   const isNextOption = !inlineValue && value?.startsWith('-')
   // An empty one is a variable that a script forgot to set: a filter for nothing would show everything.
   if (!value || isNextOption) throw wrongUsage(`${rawName} needs a value: ${rawName} ${option.value}`)

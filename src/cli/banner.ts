@@ -1,9 +1,9 @@
-import type { App } from '../app.ts'
+import type { Announcement } from '../app.ts'
 import { VERSION } from '../version.ts'
 import { samples } from './samples.ts'
 
 /** What the start prints: addresses always, the first key once, and two lines that work when pasted. */
-export function banner(app: App): string {
+export function banner(app: Announcement): string {
   const base = `${app.url}/v1`
   const { firstKey } = app
   const lines = [
@@ -17,15 +17,10 @@ export function banner(app: App): string {
     ...(app.isSandbox
       ? ['', 'No upstream is configured: the built-in sandbox answers. See duet.yaml in the README.']
       : []),
-    ...(firstKey ? ['', 'Try it:', '', ...tryIt(base, firstKey, sampleModel(app))] : []),
+    ...(firstKey ? ['', 'Try it:', '', ...tryIt(base, firstKey, app.sampleModel)] : []),
     '',
   ]
   return lines.join('\n')
-}
-
-function sampleModel({ catalog }: App): string {
-  const models = catalog.listed('default')
-  return (models.find(({ recommended }) => recommended) ?? models[0])?.id ?? 'vendor/model'
 }
 
 function tryIt(base: string, key: string, model: string): string[] {

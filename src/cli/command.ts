@@ -24,9 +24,9 @@ export interface Argument {
   readonly isOptional?: true
 }
 
-/** Every option but `--json`, `--quiet` and `--help` has a value. */
 export interface Option {
-  readonly value: string
+  /** How its value is written in help; a switch has none. */
+  readonly value?: string
   readonly summary: string
   readonly isRequired?: true
 }

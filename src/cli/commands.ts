@@ -311,7 +311,7 @@ export const COMMANDS: Readonly<Record<string, Command | Group>> = {
         summary: 'compute every charge and every balance again',
         details: [
           'Ends with 3, and names the first row that does not fit. Asks the running server; if none runs here,',
-          'it opens the database itself.',
+          'it opens the database itself, or asks the one of DUET_DATABASE_URL.',
         ],
         options: {
           data: { value: '<folder>', summary: 'open the database in this folder instead of asking a server' },
@@ -322,11 +322,51 @@ export const COMMANDS: Readonly<Record<string, Command | Group>> = {
     },
   },
 
+  migrate: {
+    summary: 'bring the database to the form that this version knows',
+    details: [
+      'Every start does so by itself; this does it before one, for the PostgreSQL of DUET_DATABASE_URL or the',
+      'database in DUET_DATA. Replicas of the version before go on meanwhile. Of an embedded database, a copy is',
+      'left beside it. There is no way back but a copy: a newer form is refused by an older version.',
+    ],
+    options: { check: { summary: 'only say what would be applied; ends with 3 if something would' } },
+    examples: ['duet migrate', 'duet migrate --check'],
+    load: async () => (await import('./migrate.ts')).migrate,
+  },
+
+  move: {
+    summary: 'carry an embedded installation over to PostgreSQL',
+    details: [
+      'Stop the Duet that uses the folder first. Everything is moved at once and can be seen when the ledger adds up',
+      'and is the same on both sides; until then, and if it is interrupted, the target stays empty. It must be empty',
+      'when it begins. The folder stays as it was, and is not started any more.',
+      'Others on this machine can see the words of a command: a password belongs into DUET_DATABASE_URL, not here.',
+    ],
+    options: {
+      from: { value: '<folder>', summary: 'the folder of the embedded database (DUET_DATA, ./data)' },
+      to: { value: '<address>', summary: 'postgres://user@host:5432/database (DUET_DATABASE_URL)' },
+      'dry-run': { summary: 'only say how many rows there are, and whether the target could take them' },
+    },
+    examples: ['duet move --from ./data', 'duet move --from ./data --to postgres://duet@db.internal/duet --dry-run'],
+    load: async () => (await import('./move.ts')).move,
+  },
+
   doctor: {
     summary: 'check configuration, server, database and upstreams',
     details: ['Each channel gets a tiny call, as with "duet channels test". Ends with 3 if a check fails.'],
     examples: ['duet doctor', 'duet doctor --json'],
     load: async () => (await import('./doctor/doctor.ts')).doctor,
+  },
+
+  health: {
+    summary: 'ask whether the server is healthy',
+    details: [
+      'Ready is a server that takes calls, live one that runs at all, though it stops or its database is away.',
+      'Ends with 3 if it is not. Needs no token: it is made for probes of containers.',
+    ],
+    arguments: [{ name: 'what', summary: 'ready or live (ready)', isOptional: true }],
+    examples: ['duet health', 'duet health live --quiet'],
+    load: async () => (await import('./health.ts')).health,
   },
 
   sandbox: {

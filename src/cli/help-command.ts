@@ -29,7 +29,7 @@ interface CommandView {
   readonly arguments: readonly { readonly name: string; readonly summary: string; readonly required: boolean }[]
   readonly options: readonly {
     readonly name: string
-    readonly value: string
+    readonly value: string | null
     readonly summary: string
     readonly required: boolean
   }[]
@@ -48,7 +48,7 @@ function describe(name: string, entry: Command | Group): CommandView[] {
       arguments: (entry.arguments ?? []).map(({ name, summary, isOptional = false }) => ({
         ...{ name, summary, required: !isOptional },
       })),
-      options: Object.entries(options).map(([option, { value, summary, isRequired = false }]) => ({
+      options: Object.entries(options).map(([option, { value = null, summary, isRequired = false }]) => ({
         ...{ name: `--${option}`, value, summary, required: isRequired },
       })),
       examples,

@@ -8,11 +8,14 @@ export function usageOf(name: string, command: Command): string {
   const required = Object.entries(command.options ?? {}).filter(([, { isRequired }]) => isRequired)
   const words = [
     ...(command.arguments ?? []).map(({ name, isOptional }) => (isOptional ? `[<${name}>]` : `<${name}>`)),
-    ...required.map(([option, { value }]) => `--${option} ${value}`),
+    ...required.map(([option, { value }]) => asTyped(option, value)),
     ...(Object.keys(command.options ?? {}).length > required.length ? ['[options]'] : []),
   ]
   return ['Usage: duet', name, ...words].join(' ')
 }
+
+const asTyped = (option: string, value: string | undefined): string =>
+  value === undefined ? `--${option}` : `--${option} ${value}`
 
 export const shortHelpFor = (name: string, command: Command): string =>
   `${usageOf(name, command)}\nduet help ${name} says more.`
@@ -57,7 +60,7 @@ function helpForCommand(name: string, command: Command): string {
     [
       'Options',
       [
-        ...options.map(([option, { value, summary }]): Row => [`--${option} ${value}`, summary]),
+        ...options.map(([option, { value, summary }]): Row => [asTyped(option, value), summary]),
         ...Object.entries(SWITCHES).map(([option, summary]): Row => [`--${option}`, summary]),
       ],
     ],

@@ -1,8 +1,10 @@
 import { existsSync } from 'node:fs'
 import type { ProblemView, VerifyProgressView, VerifyView } from '../admin/contract.ts'
 import { NDJSON } from '../admin/ndjson.ts'
+import type { OpenedAudit, openAudit } from '../open-audit.ts'
 import { Api } from './api.ts'
 import type { Context, Run } from './command.ts'
+import { askingDatabase, databaseUrlIn, placeOf } from './database.ts'
 import { asCommandError, failure, isUnreachable, notFound, unhealthy } from './failure.ts'
 import type { Paint } from './paint.ts'
 import { dataFolder, findServer } from './server.ts'
@@ -21,10 +23,16 @@ async function verifySomehow(context: Context): Promise<VerifyView> {
   try {
     return await verifyRunning(new Api(place), context)
   } catch (error) {
+    if (!isUnreachable(error) || place.isNamed) throw error
+    const url = databaseUrlIn(context.env)
+    if (url !== undefined) {
+      context.out.note(`no Duet answers at ${place.base}; asking the database ${placeOf(url)} instead`)
+      return verifyPostgres(url, context)
+    }
     const { databasePath } = await import('../open-store.ts')
     const folder = dataFolder(context.env)
     const path = databasePath(folder)
-    if (!isUnreachable(error) || place.isNamed || !existsSync(path)) throw error
+    if (!existsSync(path)) throw error
     context.out.note(`no Duet answers at ${place.base}; opening ${path} instead`)
     return verifyFile(folder, context)
   }
@@ -41,27 +49,40 @@ async function verifyRunning(api: Api, { out }: Context): Promise<VerifyView> {
   throw failure('the server ended before it had a result', 'broken_off')
 }
 
-async function verifyFile(folder: string, { out }: Context): Promise<VerifyView> {
-  const [{ databasePath, openStore }, { verify }, { viewVerification }] = await Promise.all([
-    import('../open-store.ts'),
+async function verifyFile(folder: string, context: Context): Promise<VerifyView> {
+  const { databasePath } = await import('../open-store.ts')
+  const path = databasePath(folder)
+  if (!existsSync(path)) throw notFound(`there is no database at ${path}`)
+  return verifyOpened(await openOrExplain(path, () => open({ dataFolder: folder, databaseUrl: undefined })), context)
+}
+
+/** Others may use it meanwhile: what is read belongs together. */
+async function verifyPostgres(url: string, context: Context): Promise<VerifyView> {
+  return askingDatabase(placeOf(url), async () =>
+    verifyOpened(await open({ dataFolder: dataFolder(context.env), databaseUrl: url }), context),
+  )
+}
+
+const open = async (place: Parameters<typeof openAudit>[0]): Promise<OpenedAudit> =>
+  (await import('../open-audit.ts')).openAudit(place)
+
+async function verifyOpened({ audit, close }: OpenedAudit, { out }: Context): Promise<VerifyView> {
+  const [{ verify }, { viewVerification }] = await Promise.all([
     import('../ledger/verify.ts'),
     import('../admin/verify.ts'),
   ])
-  const path = databasePath(folder)
-  if (!existsSync(path)) throw notFound(`there is no database at ${path}`)
-  const store = openOrExplain(path, () => openStore({ dataFolder: folder, durability: 'process' }))
   try {
-    const found = await verify(store.audit, { report: progress => out.progress(progressText(progress)) })
+    const found = await verify(audit, { report: progress => out.progress(progressText(progress)) })
     out.progress('')
     return viewVerification(found)
   } finally {
-    store.close()
+    await close()
   }
 }
 
-function openOrExplain<T>(path: string, open: () => T): T {
+async function openOrExplain<T>(path: string, open: () => Promise<T>): Promise<T> {
   try {
-    return open()
+    return await open()
   } catch (error) {
     const { message } = asCommandError(error)
     throw failure(message.includes(path) ? message : `cannot open ${path}: ${message}`)

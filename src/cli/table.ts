@@ -85,5 +85,8 @@ function samePrecision(amounts: readonly string[]): string[] {
 /** `$12.50`, `-$3.00`. */
 export const usd = (amount: string): string => (amount.startsWith('-') ? `-$${amount.slice(1)}` : `$${amount}`)
 
+/** `1 check`, `2 checks`. */
+export const count = (number: number, what: string): string => `${number} ${what}${number === 1 ? '' : 's'}`
+
 /** A time to the second: more than that is in `--json`. */
 export const shortTime = (iso: string | null): string | null => iso?.replace(/\.\d+Z$/, 'Z') ?? null

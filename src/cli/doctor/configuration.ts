@@ -2,6 +2,7 @@ import { type Config, readConfig } from '../../config/config.ts'
 import { ConfigError } from '../../config/faults.ts'
 import { type LayeredCatalog, layCatalog } from '../../config/layers.ts'
 import type { Context } from '../command.ts'
+import { count } from '../table.ts'
 import { type Check, failed, ok } from './check.ts'
 
 export interface Configuration {
@@ -33,5 +34,3 @@ function explain(error: unknown): Check {
   if (!(error instanceof ConfigError)) return failed(NAME, error instanceof Error ? error.message : String(error))
   return failed(NAME, `it has ${count(error.faults.length, 'fault')}`, error.faults)
 }
-
-export const count = (number: number, what: string): string => `${number} ${what}${number === 1 ? '' : 's'}`

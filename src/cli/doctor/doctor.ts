@@ -1,11 +1,12 @@
-import type { Run } from '../command.ts'
+import type { Context, Run } from '../command.ts'
+import { databaseUrlIn } from '../database.ts'
 import { asCommandError, unhealthy } from '../failure.ts'
 import type { Paint } from '../paint.ts'
 import { dataFolder } from '../server.ts'
-import { clean, indent } from '../table.ts'
+import { clean, count, indent } from '../table.ts'
 import { checkChannels } from './channels.ts'
 import { type Check, failed } from './check.ts'
-import { type Configuration, checkConfiguration, count } from './configuration.ts'
+import { type Configuration, checkConfiguration } from './configuration.ts'
 import { checkData } from './data.ts'
 import { hintsFor, hintsText } from './hints.ts'
 import { checkModels, type KnownModel, modelsIn, modelsOf } from './models.ts'
@@ -15,9 +16,9 @@ import { type Visit, visitServer } from './server.ts'
 export const doctor: Run = async (_, context) => {
   const configuration = await checkConfiguration(context)
   const visit = await visitServer(context)
-  const data = await checkData(dataFolder(context.env), visit)
+  const store = await checkStore(visit, context)
   const { models, checks: catalog } = await checkCatalog(configuration, visit)
-  const checks = [configuration.check, ...visit.checks, data, ...catalog]
+  const checks = [configuration.check, ...visit.checks, ...store, ...catalog]
   const red = checks.filter(({ status }) => status === 'failed')
   const hints = visit.place && hintsFor(visit.place.base, models)
   context.out.result({
@@ -25,6 +26,17 @@ export const doctor: Run = async (_, context) => {
     text: paint => `${checksText(checks, paint)}${hints ? `\n\n${hintsText(hints)}` : ''}`,
   })
   if (red.length > 0) throw unhealthy(`${count(red.length, 'check')} failed: ${red.map(({ name }) => name).join(', ')}`)
+}
+
+/** The PostgreSQL that a start from here would use, or the folder. */
+async function checkStore(visit: Visit, context: Context): Promise<readonly Check[]> {
+  try {
+    const url = databaseUrlIn(context.env)
+    if (url === undefined) return [await checkData(dataFolder(context.env), visit)]
+    return await (await import('./postgres.ts')).checkPostgres(url, context)
+  } catch (error) {
+    return [failed('database', asCommandError(error).message)]
+  }
 }
 
 interface CatalogChecks {

@@ -1,8 +1,8 @@
 import type { List, ModelView } from '../../admin/contract.ts'
 import type { LayeredCatalog } from '../../config/layers.ts'
 import type { Api } from '../api.ts'
+import { count } from '../table.ts'
 import { type Check, failed, ok, warning } from './check.ts'
-import { count } from './configuration.ts'
 
 /** What matters about a model here, whether a server tells it or a file. */
 export interface KnownModel {

@@ -5,6 +5,7 @@ import type { Context } from '../command.ts'
 import { asCommandError } from '../failure.ts'
 import { findServer, type ServerPlace } from '../server.ts'
 import { type Check, failed, ok, warning } from './check.ts'
+import { judgeClock } from './clock.ts'
 
 /** What was found at the address where the server should be. */
 export interface Visit {
@@ -46,7 +47,8 @@ function placeOrFault(env: Context['env']): ServerPlace | Check {
 type Knocked =
   | {
       readonly type: 'duet'
-      readonly isReady: boolean
+      /** As it says of itself: `ok`, `stopping`, or `unavailable` while its database is away. */
+      readonly state: string
       readonly version: string | undefined
       readonly skewMs: number | undefined
     }
@@ -59,11 +61,12 @@ async function knock(base: string, clock: () => number): Promise<Knocked> {
   const health = await ask(`${base}/health/ready`)
   if (health === undefined) return { type: 'nobody' }
   const after = clock()
-  if (!/^\{"status":"(ok|stopping)"\}$/.test(health.text)) return { type: 'stranger' }
+  const state = /^\{"status":"(ok|stopping|unavailable)"[,}]/.exec(health.text)?.[1]
+  if (state === undefined) return { type: 'stranger' }
   const metrics = await ask(`${base}/metrics`)
   return {
     type: 'duet',
-    isReady: health.status === 200,
+    state,
     version: /duet_build_info\{version="([^"]*)"\}/.exec(metrics?.text ?? '')?.[1],
     skewMs: skewOf(Date.parse(health.date), { before, after }),
   }
@@ -112,8 +115,10 @@ function checkPort(found: Knocked, { base }: ServerPlace): Check {
   }
 }
 
-const checkReady = ({ isReady }: { isReady: boolean }, { base }: ServerPlace): Check =>
-  isReady ? ok('server', `Duet answers at ${base}`) : warning('server', `the Duet at ${base} is stopping`)
+function checkReady({ state }: { state: string }, { base }: ServerPlace): Check {
+  if (state === 'unavailable') return failed('server', `the Duet at ${base} cannot reach its database`)
+  return state === 'ok' ? ok('server', `Duet answers at ${base}`) : warning('server', `the Duet at ${base} is stopping`)
+}
 
 async function checkToken(api: Api): Promise<Check> {
   try {
@@ -130,14 +135,5 @@ function checkVersion({ version }: { version: string | undefined }): Check[] {
   return [warning('version', `the server has ${version}, this command line ${VERSION}`)]
 }
 
-/** From here on, keys expire and sums are cut at moments that nobody expects. */
-const SKEW_MS_MAX = 60_000
-const SKEW_MS_NOTICED = 5_000
-
-function checkClock({ skewMs }: { skewMs: number | undefined }): Check[] {
-  if (skewMs === undefined) return []
-  const seconds = Math.round(Math.abs(skewMs) / 1_000)
-  if (Math.abs(skewMs) < SKEW_MS_NOTICED) return [ok('clock', 'agrees with the server')]
-  const message = `the server's clock is ${seconds} seconds ${skewMs > 0 ? 'ahead of' : 'behind'} this machine's`
-  return [Math.abs(skewMs) < SKEW_MS_MAX ? warning('clock', message) : failed('clock', message)]
-}
+const checkClock = ({ skewMs }: { skewMs: number | undefined }): Check[] =>
+  skewMs === undefined ? [] : [judgeClock('clock', { skewMs, whose: 'the server' })]
