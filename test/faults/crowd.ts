@@ -5,6 +5,7 @@ import { pathOf, requestFor, type Tokens, WAYS, type Way } from './support.ts'
 
 /** What a client knows of one of its requests. */
 export interface Heard {
+  readonly client: number
   readonly requestId: string
   readonly status: number
   /** It holds the answer from its first byte to its last, was told of a failure, or neither. */
@@ -26,6 +27,9 @@ interface CrowdOptions {
   readonly key: (client: number) => string
 }
 
+/** Where to ask; another one each time, if there are several. */
+type Server = Pick<Duet, 'url'>
+
 /** Who was refused for want of money tries again after a moment, like anybody else. */
 const REFUSED_PAUSE_MS = 30
 
@@ -37,7 +41,7 @@ export class Crowd {
   asking = 0
   private readonly options: CrowdOptions
   private isOver = false
-  private server: PromiseWithResolvers<Duet> = Promise.withResolvers()
+  private server: PromiseWithResolvers<Server> = Promise.withResolvers()
   private readonly clients: Promise<void>[]
 
   constructor(options: CrowdOptions) {
@@ -50,12 +54,12 @@ export class Crowd {
     this.server = Promise.withResolvers()
   }
 
-  goOn(duet: Duet): void {
+  goOn(duet: Server): void {
     this.server.resolve(duet)
   }
 
   /** Nobody asks any more; resolves when all have gone. */
-  async end(duet: Duet): Promise<void> {
+  async end(duet: Server): Promise<void> {
     this.isOver = true
     this.goOn(duet)
     await Promise.all(this.clients)
@@ -72,19 +76,20 @@ export class Crowd {
     }
   }
 
-  private async ask(duet: Duet, client: number, asked: number): Promise<Heard | undefined> {
+  private async ask(duet: Server, client: number, asked: number): Promise<Heard | undefined> {
     const way = WAYS[(client + asked) % WAYS.length] as Way
     this.asking++
     try {
-      return await converse(duet, way, this.options.key(client))
+      const heard = await converse(duet, way, this.options.key(client))
+      return heard && { ...heard, client }
     } finally {
       this.asking--
     }
   }
 }
 
-async function converse(duet: Duet, way: Way, key: string): Promise<Heard | undefined> {
-  const response = await fetch(duet.url + pathOf(way), {
+async function converse({ url }: Server, way: Way, key: string): Promise<Omit<Heard, 'client'> | undefined> {
+  const response = await fetch(url + pathOf(way), {
     method: 'POST',
     headers: { authorization: `Bearer ${key}` },
     body: JSON.stringify(requestFor(way, question(), { max_tokens: 100 })),

@@ -1,6 +1,7 @@
 import { afterAll } from 'bun:test'
 import { statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { STORE } from '../support/databases.ts'
 import { ADMIN_TOKEN, type Duet, type JsonBody, KEY, newFolder, startDuet } from '../support/duet.ts'
 import { eventually } from '../support/wire.ts'
 
@@ -14,7 +15,8 @@ export interface LimitedDuet extends Duet {
 /** From util-linux: sets limits of a process that runs already. */
 const PRLIMIT = Bun.which('prlimit')
 
-export const canLimit = PRLIMIT !== null
+/** A limit on the files of another server would have to be set there. */
+export const canLimit = PRLIMIT !== null && STORE === 'sqlite'
 
 const ROOT = join(import.meta.dir, '../..')
 const START_MS_MAX = 15_000

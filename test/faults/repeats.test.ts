@@ -1,13 +1,11 @@
-import { Database } from 'bun:sqlite'
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import Anthropic from '@anthropic-ai/sdk'
 import OpenAI from 'openai'
-import { databasePath } from '../../src/open-store.ts'
 import { bodyOf } from '../pairs/wire.ts'
 import { type Duet, startDuet } from '../support/duet.ts'
 import { CHAT, MESSAGES, post, user } from '../support/http.ts'
+import { storedBytes } from '../support/stored.ts'
+import { openTablesOf } from '../support/stores.ts'
 import { eventStream, type ScriptedUpstream } from '../support/upstream.ts'
 import { protocolOf } from '../support/vendor.ts'
 import { brokenEnd, type Caller, eventually, expectError, idOf, newCaller } from '../support/wire.ts'
@@ -533,8 +531,9 @@ test('an answer outlives a kill -9 right after its last byte, a stop, and nothin
   await own.stop('SIGKILL')
   await interrupted.readAll().catch(() => {})
 
-  expect(storedIn(own)).not.toContain(TEXT.slice(0, 20))
-  for (const { name } of scenes) expect(storedIn(own)).not.toContain(name)
+  const stored = await storedBytes(own.folder)
+  expect(stored).not.toContain(TEXT.slice(0, 20))
+  for (const { name } of scenes) expect(stored).not.toContain(name)
 
   own = await own.restart()
   const repeat = async () => {
@@ -560,7 +559,7 @@ test('an answer outlives a kill -9 right after its last byte, a stop, and nothin
   await expectVerified(own)
   expect(await own.stop()).toBe(0)
 
-  expireAnswers(own)
+  await expireAnswers(own)
   own = await own.restart()
   for (const scene of scenes) expectFirst(await scene.ask(own, caller).readAll())
   expect(scenes.map(({ visits }) => visits.length)).toEqual([2, 2, 3])
@@ -625,16 +624,8 @@ test('a stopping server waits for calls that everybody has left', async () => {
   await own.stop()
 })
 
-/** All that is on the disk, as it is. */
-const storedIn = ({ folder }: Duet): string => {
-  const data = join(folder, 'data')
-  const files = readdirSync(data).filter(file => file.startsWith('duet.db'))
-  return files.map(file => readFileSync(join(data, file)).toString('latin1')).join('')
-}
-
-function expireAnswers({ folder }: Duet): void {
-  const db = new Database(databasePath(join(folder, 'data')))
-  const { changes } = db.query('UPDATE answers SET expires_at = ?').run(Date.now())
-  expect(changes).toBe(3)
-  db.close()
+async function expireAnswers({ folder }: Duet): Promise<void> {
+  const tables = await openTablesOf(folder)
+  expect(await tables.run('UPDATE answers SET expires_at = ?', Date.now())).toBe(3)
+  await tables.close()
 }

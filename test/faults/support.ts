@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect } from 'bun:test'
 import { join } from 'node:path'
 import type { AccountView, EntryView, TokensView, UsageView, VerifyView } from '../../src/admin/contract.ts'
+import { STORE, storeEnv } from '../support/databases.ts'
 import { type Duet, type JsonBody, startDuet } from '../support/duet.ts'
 import { user } from '../support/http.ts'
 import { type ScriptedUpstream, scriptUpstream, type UpstreamVisit } from '../support/upstream.ts'
@@ -207,11 +208,15 @@ export async function expectVerified(duet: Pick<Duet, 'admin'>): Promise<VerifyV
 
 const DUET = join(import.meta.dir, '../../bin/duet')
 
+/** Where nobody listens. */
+const NOWHERE = { DUET_PORT: '1' }
+
 /** `duet ledger verify` on the data of a server that is not running. */
 export async function verifyCommand(folder: string): Promise<VerifyView> {
-  const child = Bun.spawn([DUET, 'ledger', 'verify', '--data', join(folder, 'data'), '--json'], {
+  const place = STORE === 'sqlite' ? ['--data', join(folder, 'data')] : []
+  const child = Bun.spawn([DUET, 'ledger', 'verify', ...place, '--json'], {
     cwd: folder,
-    env: { PATH: process.env.PATH ?? '', HOME: folder },
+    env: { PATH: process.env.PATH ?? '', HOME: folder, ...NOWHERE, ...(await storeEnv(folder)) },
     stdout: 'pipe',
     stderr: 'pipe',
   })

@@ -204,7 +204,7 @@ async function startImpatient(base: string, limits: typeof EDGE_LIMITS): Promise
   await Bun.write(file, torrentConfig(base))
   const place = { DUET_PORT: '0', DUET_DATA: join(folder, 'data'), DUET_CONFIG: file }
   const config = readConfig({ ...place, DUET_ADMIN_TOKEN: ADMIN_TOKEN, DUET_BOOTSTRAP_KEY: KEY })
-  return startApp(config, () => {}, limits)
+  return startApp(config, () => {}, { limits })
 }
 
 async function usageOf({ url }: App): Promise<JsonBody[]> {

@@ -1,9 +1,9 @@
-import { Database } from 'bun:sqlite'
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { connect } from 'node:net'
-import { join } from 'node:path'
+import { STORE } from '../support/databases.ts'
 import { type Duet, startDuet } from '../support/duet.ts'
 import { CHAT, framesOf, MESSAGES, post, user } from '../support/http.ts'
+import { openTablesOf } from '../support/stores.ts'
 import { eventStream, type ScriptedUpstream, scriptUpstream, type UpstreamVisit } from '../support/upstream.ts'
 import { chatFrame, messagesFrame, vendorBody } from '../support/vendor.ts'
 import { newCaller } from '../support/wire.ts'
@@ -178,9 +178,11 @@ test('a key that is revoked while the body of a request arrives cannot spend any
 test('a first start that was killed before the money came is made good by the next one', async () => {
   const first = await startDuet()
   await first.stop()
-  const db = new Database(join(first.folder, 'data/duet.db'))
-  db.run(`DELETE FROM entries; UPDATE accounts SET balance = 0, entries = 0, head = ''`)
-  db.close()
+  const tables = await openTablesOf(first.folder)
+  await tables.run('DELETE FROM entries')
+  if (STORE === 'postgres') await tables.run('DELETE FROM deposits')
+  await tables.run(`UPDATE accounts SET balance = 0, entries = 0, head = ''`)
+  await tables.close()
   const next = await first.restart()
   expect((await next.admin('GET', '/api/accounts/default')).body.balance).toBe('100.00')
   await next.stop()

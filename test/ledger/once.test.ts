@@ -3,17 +3,24 @@ import { afterEach, beforeEach, describe, expect, spyOn, test } from 'bun:test'
 import { copyFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { GatewayError } from '../../src/core/failure.ts'
+import { LEASE_MS } from '../../src/core/leases.ts'
 import type { Closing, HeldCall, LedgerOperation, LedgerStore, Refusal } from '../../src/core/ledger.ts'
 import { dollars, nanos, pricePerMillion } from '../../src/core/money.ts'
 import type { PriceVersion } from '../../src/core/price.ts'
 import type { Store } from '../../src/core/store.ts'
 import { Ledger } from '../../src/ledger/ledger.ts'
 import { verify } from '../../src/ledger/verify.ts'
-import { Journal } from '../../src/store/journal.ts'
-import { openSqlite } from '../../src/store/sqlite.ts'
+import { databasePath } from '../../src/open-store.ts'
+import { Journal } from '../../src/store/sqlite/journal.ts'
+import { openSqlite } from '../../src/store/sqlite/open.ts'
+import { STORE } from '../support/databases.ts'
 import { newFolder } from '../support/duet.ts'
+import { openStoreOf } from '../support/stores.ts'
 
-/** The ledger itself, on a database file: what no client can make a server do. */
+/** The ledger itself, on a store: what no client can make a server do. */
+
+/** How it is on PostgreSQL, where others may still live, is in `test/postgres/leases.test.ts`. */
+const testOfOneProcess = test.skipIf(STORE !== 'sqlite')
 
 const CALL: Omit<HeldCall, 'priceId'> = {
   model: 'acme/chat',
@@ -27,14 +34,14 @@ const WHO = { accountId: 'acc', keyId: 'key' }
 let now = 1_790_000_000_000
 const clock = () => now
 
-let path: string
+let folder: string
 let store: Store
 let ledger: Ledger
 let price: PriceVersion
 
 beforeEach(async () => {
-  path = join(newFolder(), 'duet.db')
-  open('first')
+  folder = newFolder()
+  await open('first')
   await store.directory.createAccount({ id: 'acc', name: 'acc', group: 'default', createdAt: now })
   const limits = { cap: dollars(5), models: undefined, expiresAt: undefined }
   await store.directory.createKey({
@@ -58,12 +65,12 @@ beforeEach(async () => {
 afterEach(async () => {
   const { problem } = await verify(store.audit)
   expect(problem).toBeUndefined()
-  store.close()
+  await store.close()
 })
 
-/** Opens the file as a process of this name would, or as the same one does after a restart. */
-function open(owner: string, around: (inner: LedgerStore) => LedgerStore = inner => inner): void {
-  store = openSqlite({ path, durability: 'process' })
+/** Opens the store as a process of this name would, or as the same one does after a restart. */
+async function open(owner: string, around: (inner: LedgerStore) => LedgerStore = inner => inner): Promise<void> {
+  store = await openStoreOf(folder)
   ledger = new Ledger(around(store.ledger), { owner, clock })
 }
 
@@ -129,10 +136,10 @@ describe('4. Nothing leaks: a request is settled exactly once', () => {
     expect(await state()).toEqual({ ...chargedOnce, records: ['a ok'] })
   })
 
-  test('after the process that held it died, and came back too late', async () => {
+  testOfOneProcess('after the process that held it died, and came back too late', async () => {
     await hold('a')
-    store.close()
-    open('second')
+    await store.close()
+    await open('second')
     expect(await ledger.recover()).toBe(1)
     await ledger.settle(closing('a'))
     expect(await ledger.recover()).toBe(0)
@@ -177,6 +184,7 @@ describe('4. Nothing leaks: owners and leases', () => {
   /** Read in a copy: the file itself is locked to the ledger. */
   const leases = () => {
     const copy = join(newFolder(), 'duet.db')
+    const path = databasePath(join(folder, 'data'))
     for (const end of ['', '-wal']) copyFileSync(path + end, copy + end)
     // Opening it brings what is in the journal into the tables, and does no more.
     openSqlite({ path: copy, durability: 'process' }).close()
@@ -186,15 +194,15 @@ describe('4. Nothing leaks: owners and leases', () => {
     return rows.map(([request, owner, end]) => [request, owner, Number(end) - now])
   }
 
-  test('a hold names its owner, and is certain for a minute; an owner that lives renews it', async () => {
+  testOfOneProcess('a hold names its owner, and is certain for a lease; an owner that lives renews it', async () => {
     await hold('a')
-    expect(leases()).toEqual([['a', 'first', 60_000]])
-    now += 45_000
+    expect(leases()).toEqual([['a', 'first', LEASE_MS]])
+    now += LEASE_MS - 1_000
     await hold('b')
     await ledger.tend()
     expect(leases()).toEqual([
-      ['a', 'first', 60_000],
-      ['b', 'first', 60_000],
+      ['a', 'first', LEASE_MS],
+      ['b', 'first', LEASE_MS],
     ])
     await Promise.all([ledger.settle(closing('a', 50)), ledger.settle(closing('b', 50))])
     expect(leases()).toEqual([])
@@ -236,9 +244,9 @@ class Failing implements LedgerStore {
 describe('4. Nothing leaks: a ledger that cannot write', () => {
   let failing: Failing
 
-  beforeEach(() => {
-    store.close()
-    open('first', inner => {
+  beforeEach(async () => {
+    await store.close()
+    await open('first', inner => {
       failing = new Failing(inner)
       return failing
     })
@@ -316,21 +324,24 @@ describe('4. Nothing leaks: a ledger that cannot write', () => {
     expect(await state()).toEqual({ ...chargedOnce, records: ['a ok', 'b ok'] })
   })
 
-  test('takes no money twice for holds that came together, were written, and were reported as failed', async () => {
-    const append = spyOn(Journal.prototype, 'append')
-    append.mockImplementationOnce(function (this: Journal, rows) {
-      append.mockRestore()
-      this.append(rows)
-      throw new Error('written, and reported as failed')
-    })
-    await Promise.all([unavailable(hold('a')), unavailable(hold('b'))])
-    await hold('c')
-    await ledger.tend()
-    await ledger.settle(closing('c'))
-    store.close()
-    open('second')
-    expect(await state()).toEqual({ ...chargedOnce, records: ['a interrupted', 'b interrupted', 'c ok'] })
-  })
+  testOfOneProcess(
+    'takes no money twice for holds that came together, were written, and were reported as failed',
+    async () => {
+      const append = spyOn(Journal.prototype, 'append')
+      append.mockImplementationOnce(function (this: Journal, rows) {
+        append.mockRestore()
+        this.append(rows)
+        throw new Error('written, and reported as failed')
+      })
+      await Promise.all([unavailable(hold('a')), unavailable(hold('b'))])
+      await hold('c')
+      await ledger.tend()
+      await ledger.settle(closing('c'))
+      await store.close()
+      await open('second')
+      expect(await state()).toEqual({ ...chargedOnce, records: ['a interrupted', 'b interrupted', 'c ok'] })
+    },
+  )
 
   test('takes no money under an id that was refused before', async () => {
     await ledger.refuse(refusal('a'))

@@ -1,18 +1,14 @@
-import { Database } from 'bun:sqlite'
 import { beforeAll, describe, expect, test } from 'bun:test'
-import { copyFileSync, existsSync, mkdirSync } from 'node:fs'
-import { join } from 'node:path'
 import { type Verification, verify } from '../../src/ledger/verify.ts'
-import { databasePath } from '../../src/open-store.ts'
-import { openSqlite } from '../../src/store/sqlite.ts'
-import { newFolder, startDuet } from '../support/duet.ts'
+import { startDuet } from '../support/duet.ts'
 import { CHAT, post, user } from '../support/http.ts'
 import { scriptUpstream } from '../support/upstream.ts'
 import { type Caller, idOf, newCaller } from '../support/wire.ts'
+import { type Forgery, forgeryOf } from './forgery.ts'
 import { answering, configOf, QUESTION } from './stage.ts'
 
-/** The file of a Duet that has worked for a while and was stopped. */
-let original: string
+/** What a Duet that has worked for a while and was stopped has kept. */
+let original: Forgery
 /** Whose entries are tampered with: an opening, then charge, charge, top-up, adjustment, charge, charge. */
 let account: string
 let caller: Caller
@@ -42,31 +38,12 @@ beforeAll(async () => {
   requests = { second: idOf(second), refused: idOf(refused), last: idOf(last) }
   expect(await duet.stop()).toBe(0)
   await upstream.stop()
-  original = databasePath(join(duet.folder, 'data'))
-  expect(existsSync(`${original}-wal`)).toBe(false)
+  original = forgeryOf(duet.folder)
 })
 
-/** What a verification says of a copy of the file, in which somebody may have changed something. */
+/** What a verification says of a copy, in which somebody may have changed something. */
 async function verifyCopy(sql?: string): Promise<Verification> {
-  const path = join(newFolder(), 'duet.db')
-  copyFileSync(original, path)
-  if (sql !== undefined) tamper(path, sql)
-  const store = openSqlite({ path, durability: 'process' })
-  try {
-    return await verify(store.audit)
-  } finally {
-    store.close()
-  }
-}
-
-function tamper(path: string, sql: string): void {
-  const db = new Database(path)
-  const changes = () => (db.query('SELECT total_changes() AS sum').get() as { sum: number }).sum
-  const before = changes()
-  db.run(named(sql))
-  // A change of nothing would be found clean, and nobody would know that nothing was tried.
-  expect(changes()).toBeGreaterThan(before)
-  db.close()
+  return original.inCopy(sql && named(sql), audit => verify(audit))
 }
 
 /** Ids are not known before the file is made. */
@@ -260,7 +237,7 @@ const TAMPERED: Readonly<Record<string, readonly [sql: string, found: Found]>> =
 }
 
 describe('8. Recomputable: a changed row is found, and the first that does not fit is named', () => {
-  test('in an untouched file there is none', async () => {
+  test('where nothing was touched there is none', async () => {
     const { heads, ...verification } = await verifyCopy()
     expect(verification).toMatchObject({ accounts: 3, entries: 10, charges: 5, unpriced: 0, usage: 7, openHolds: 0 })
     expect(verification.problem).toBeUndefined()
@@ -287,12 +264,8 @@ describe('8. Recomputable: a changed row is found, and the first that does not f
     expect(counts).toMatchObject({ entries: 10, charges: 5, unpriced: 0, usage: 0 })
   })
 
-  test('a server that starts on such a file says so too', async () => {
-    const folder = newFolder()
-    mkdirSync(join(folder, 'data'))
-    const path = databasePath(join(folder, 'data'))
-    copyFileSync(original, path)
-    tamper(path, editing(5, `note = 'nothing to see'`))
+  test('a server that starts on it says so too', async () => {
+    const folder = await original.tamperedFolder(named(editing(5, `note = 'nothing to see'`)))
     const duet = await startDuet({ folder })
     const { body } = await duet.admin('GET', '/api/ledger/verify')
     expect(body).toMatchObject({ ok: false, problem: { table: 'entries', row: `${account}/5` } })

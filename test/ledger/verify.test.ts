@@ -1,21 +1,19 @@
-import { Database } from 'bun:sqlite'
 import { describe, expect, test } from 'bun:test'
-import { join } from 'node:path'
 import { newKey } from '../../src/core/key.ts'
 import { dollars, pricePerMillion } from '../../src/core/money.ts'
 import { NO_USAGE } from '../../src/core/usage.ts'
 import { Ledger } from '../../src/ledger/ledger.ts'
 import { verify } from '../../src/ledger/verify.ts'
-import { openSqlite } from '../../src/store/sqlite.ts'
 import { newFolder, startDuet } from '../support/duet.ts'
+import { openStoreOf, openTablesOf } from '../support/stores.ts'
 
 describe('8. Recomputable: more rows than are read at once', () => {
   const OPENING = 1
 
-  /** A file with one account of this many entries, all but the first of them charges. */
+  /** The folder of a store with one account of this many entries, all but the first of them charges. */
   async function write(entries: number): Promise<string> {
-    const path = join(newFolder(), 'duet.db')
-    const store = openSqlite({ path, durability: 'process' })
+    const folder = newFolder()
+    const store = await openStoreOf(folder)
     const ledger = new Ledger(store.ledger, { owner: 'writer', clock: () => 0 })
     const { directory, prices } = store
     await directory.createAccount({ id: 'acc', name: 'acc', group: 'default', createdAt: 0 })
@@ -37,12 +35,12 @@ describe('8. Recomputable: more rows than are read at once', () => {
         })
       }),
     )
-    store.close()
-    return path
+    await store.close()
+    return folder
   }
 
-  async function verified(path: string) {
-    const store = openSqlite({ path, durability: 'process' })
+  async function verified(folder: string) {
+    const store = await openStoreOf(folder)
     const seen: number[] = []
     let turns = 0
     let isOver = false
@@ -53,7 +51,7 @@ describe('8. Recomputable: more rows than are read at once', () => {
     setImmediate(takeTurn)
     const verification = await verify(store.audit, { report: ({ checked, total }) => void seen.push(checked / total) })
     isOver = true
-    store.close()
+    await store.close()
     return { ...verification, seen, turns }
   }
 
@@ -70,11 +68,11 @@ describe('8. Recomputable: more rows than are read at once', () => {
 
   for (const seq of [1_000, 1_001, 2_500]) {
     test(`a change of entry ${seq} of 2,500 is found there`, async () => {
-      const path = await write(2_500)
-      const db = new Database(path)
-      db.query('UPDATE entries SET source = ? WHERE seq = ?').run('another', seq)
-      db.close()
-      expect((await verified(path)).problem).toMatchObject({ table: 'entries', row: `acc/${seq}` })
+      const folder = await write(2_500)
+      const tables = await openTablesOf(folder)
+      await tables.run('UPDATE entries SET source = ? WHERE seq = ?', 'another', seq)
+      await tables.close()
+      expect((await verified(folder)).problem).toMatchObject({ table: 'entries', row: `acc/${seq}` })
     })
   }
 })

@@ -1,14 +1,11 @@
-import { Database } from 'bun:sqlite'
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { openExchange, sealExchange } from '../../src/core/captures.ts'
 import { createSealer } from '../../src/core/seal.ts'
-import { databasePath } from '../../src/open-store.ts'
-import { openSqlite } from '../../src/store/sqlite.ts'
 import { type Duet, type JsonBody, newFolder, startDuet } from '../support/duet.ts'
 import { type Answer, CHAT, MESSAGES, post, user } from '../support/http.ts'
 import { inviteMember } from '../support/people.ts'
+import { storedBytes } from '../support/stored.ts'
+import { openStoreOf, openTablesOf } from '../support/stores.ts'
 import {
   configFor,
   eventStream,
@@ -254,7 +251,7 @@ describe('a key that stores prompts and answers', () => {
   })
 })
 
-describe('in the files of a database', () => {
+describe('in a database', () => {
   const SECRETS = ['the prompt of a keeper', 'the prompt of nobody']
 
   test('nothing of what was stored can be read, and not one byte is there of keys that do not store', async () => {
@@ -269,14 +266,13 @@ describe('in the files of a database', () => {
     expect((await receiptOf(idOf(lost))).capture).toBeNull()
     expect(await duet.stop()).toBe(0)
 
-    const data = join(duet.folder, 'data')
-    const bytes = readdirSync(data).map(name => readFileSync(join(data, name)))
-    for (const file of bytes) for (const secret of SECRETS) expect(file.includes(secret)).toBe(false)
-    const db = new Database(databasePath(data))
-    const { key_id } = db.query('SELECT key_id FROM captures WHERE request_id = ?').get(idOf(kept)) as JsonBody
+    const stored = await storedBytes(duet.folder)
+    for (const secret of SECRETS) expect(stored.includes(secret)).toBe(false)
+    const tables = await openTablesOf(duet.folder)
+    const { key_id } = (await tables.get('SELECT key_id FROM captures WHERE request_id = ?', idOf(kept))) as JsonBody
     expect(key_id).toBe(keeper.keyId)
-    expect(db.query('SELECT * FROM captures WHERE request_id = ?').get(idOf(lost))).toBeNull()
-    db.close()
+    expect(await tables.get('SELECT * FROM captures WHERE request_id = ?', idOf(lost))).toBeUndefined()
+    await tables.close()
     duet = await duet.restart()
     expect((await receiptOf(idOf(kept))).capture.request).toBe(textOf(SECRETS[0] ?? ''))
   })
@@ -287,7 +283,7 @@ describe('the time of what is stored', () => {
   const sealer = createSealer('the secret of a test')
 
   async function openStore(folder = newFolder()) {
-    const store = openSqlite({ path: join(folder, 'duet.db'), durability: 'process' })
+    const store = await openStoreOf(folder)
     await store.directory.createAccount({ id: 'acc', name: 'acc', group: 'default', createdAt: 0 })
     for (const id of ['week', 'month', 'never']) {
       const limits = { cap: undefined, models: undefined, expiresAt: undefined }
@@ -318,7 +314,7 @@ describe('the time of what is stored', () => {
     )
     expect([week?.expiresAt, month?.expiresAt, never]).toEqual([NOW + 7 * DAY_MS, NOW + 30 * DAY_MS, undefined])
     expect(openExchange(week?.sealed ?? '', sealer)).toEqual({ request: 'r-week', response: 'week' })
-    store.close()
+    await store.close()
   })
 
   test('ends to the millisecond, whether it was swept away yet or not', async () => {
@@ -326,7 +322,7 @@ describe('the time of what is stored', () => {
     await store.keep('r', 'week')
     expect(await store.captures.find('r', NOW + 7 * DAY_MS - 1)).toBeDefined()
     expect(await store.captures.find('r', NOW + 7 * DAY_MS)).toBeUndefined()
-    store.close()
+    await store.close()
   })
 
   test('once over, it is swept away, however much there is; the rest stays', async () => {
@@ -338,7 +334,7 @@ describe('the time of what is stored', () => {
     expect(await store.captures.purge(NOW)).toBe(0)
     expect(await store.captures.find('new', NOW)).toBeDefined()
     expect(await store.captures.find('slow', NOW)).toBeDefined()
-    store.close()
+    await store.close()
   })
 
   test('made shorter, what is older goes and what is younger goes sooner', async () => {
@@ -349,25 +345,25 @@ describe('the time of what is stored', () => {
     await store.captures.shorten({ keyId: 'month', keepDays: 3, now: NOW })
     expect(await store.captures.find('old-7', 0)).toBeUndefined()
     expect((await store.captures.find('new', NOW))?.expiresAt).toBe(NOW + 2 * DAY_MS)
-    store.close()
+    await store.close()
   })
 
   test('what expired while nobody was there is gone after the next start', async () => {
     const folder = newFolder()
     const first = await startDuet({ folder })
     expect(await first.stop()).toBe(0)
-    const store = openSqlite({ path: databasePath(join(folder, 'data')), durability: 'process' })
+    const store = await openStoreOf(folder)
     const { rows } = await store.directory.keys({ cursor: undefined, limit: 1 })
     const keyId = rows[0]?.id ?? ''
     await store.directory.changeKey(keyId, { keepDays: 1 })
     const capture = { keyId, sealed: sealExchange({ request: '', response: '' }, sealer), isCut: false }
     await store.captures.keep({ ...capture, requestId: 'expired', createdAt: Date.now() - 2 * DAY_MS })
     await store.captures.keep({ ...capture, requestId: 'current', createdAt: Date.now() })
-    store.close()
+    await store.close()
     const again = await startDuet({ folder })
     expect(await again.stop()).toBe(0)
-    const db = new Database(databasePath(join(folder, 'data')))
-    expect(db.query('SELECT request_id FROM captures').all()).toEqual([{ request_id: 'current' }])
-    db.close()
+    const tables = await openTablesOf(folder)
+    expect(await tables.all('SELECT request_id FROM captures')).toEqual([{ request_id: 'current' }])
+    await tables.close()
   })
 })

@@ -1,15 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { readCode } from '../../src/core/codes.ts'
 import { dollars } from '../../src/core/money.ts'
 import { createSealer } from '../../src/core/seal.ts'
 import { Ledger } from '../../src/ledger/ledger.ts'
 import { Redemptions } from '../../src/ledger/redemptions.ts'
-import { databasePath } from '../../src/open-store.ts'
-import { openSqlite } from '../../src/store/sqlite.ts'
+import { STORE } from '../support/databases.ts'
 import { type Duet, type JsonBody, newFolder, startDuet } from '../support/duet.ts'
 import { inviteMember, type Person, signInAsOperator } from '../support/people.ts'
+import { storedBytes } from '../support/stored.ts'
+import { openStoreOf } from '../support/stores.ts'
 
 const SECRET = 'the-secret-of-these-tests'
 const CODE = /^duet(-[0-9A-HJKMNP-TV-Z]{4}){4}$/
@@ -51,12 +50,9 @@ describe('a redemption code', () => {
     const { body } = await duet.admin('GET', '/api/codes')
     expect(body.data.find((row: JsonBody) => row.id === id)).toEqual({ id, hint, ...rest })
     expect(JSON.stringify(body)).not.toContain(code)
-    const folder = join(duet.folder, 'data')
-    for (const file of readdirSync(folder)) {
-      const text = readFileSync(join(folder, file), 'latin1')
-      expect(text).not.toContain(code)
-      expect(text).not.toContain(readCode(code) ?? code)
-    }
+    const stored = await storedBytes(duet.folder)
+    expect(stored).not.toContain(code)
+    expect(stored).not.toContain(readCode(code) ?? code)
   })
 
   test('puts its money on the account of the member who redeems it', async () => {
@@ -78,7 +74,7 @@ describe('a redemption code', () => {
 
   test('may be typed as people type', async () => {
     const member = await newMember()
-    const codes = await makeCodes({ count: 60, amount: '1' })
+    const codes = await makeCodes({ count: 200, amount: '1' })
     const withDigits = codes.map(({ code }) => code).filter(code => /0/.test(code) && /1/.test(code))
     const typed = [
       (code: string) => code.toLowerCase(),
@@ -247,14 +243,14 @@ describe('a redemption that was interrupted', () => {
   const hashOf = (code: string) => createSealer(SECRET).sign(`code ${readCode(code)}`)
 
   /** The database of a Duet that does not run. */
-  async function withStore(work: (parts: ReturnType<typeof openParts>) => Promise<void>): Promise<void> {
-    const parts = openParts(databasePath(join(duet.folder, 'data')))
+  async function withStore(work: (parts: Awaited<ReturnType<typeof openParts>>) => Promise<void>): Promise<void> {
+    const parts = await openParts(duet.folder)
     await work(parts)
-    parts.store.close()
+    await parts.store.close()
   }
 
-  function openParts(path: string) {
-    const store = openSqlite({ path, durability: 'process' })
+  async function openParts(folder: string) {
+    const store = await openStoreOf(folder)
     const ledger = new Ledger(store.ledger, { owner: 'test', clock: Date.now })
     return { store, ledger, redemptions: new Redemptions(store.codes, ledger) }
   }
@@ -276,7 +272,7 @@ describe('a redemption that was interrupted', () => {
   })
 
   test('after the claim is redeemed by whoever asks again for the same account, and by nobody else', async () => {
-    const { store, ledger, redemptions } = openParts(join(newFolder(), 'duet.db'))
+    const { store, ledger, redemptions } = await openParts(newFolder())
     for (const id of ['first', 'second']) {
       await store.directory.createAccount({ id, name: id, group: 'default', createdAt: 0 })
     }
@@ -294,7 +290,7 @@ describe('a redemption that was interrupted', () => {
     expect((await store.directory.account('second'))?.balance).toBe(dollars(0))
     expect(await redemptions.makeGood()).toBe(0)
     await ledger.drain()
-    store.close()
+    await store.close()
   })
 
   test('because the balance would be too large is done again by the same account, and by no other', async () => {
@@ -335,9 +331,12 @@ describe('a redemption that was interrupted', () => {
     duet = await duet.restart()
   })
 
+  /** On PostgreSQL all of them are claimed at the same time, and a start makes good a hundred. */
+  const COUNT = STORE === 'sqlite' ? 200 : 100
+
   test('by a kill in the middle of many leaves each code redeemed once or not at all', async () => {
     const account = await newAccount()
-    const codes = await makeCodes({ count: 200, amount: '1' })
+    const codes = await makeCodes({ count: COUNT, amount: '1' })
     let answered = 0
     const redeeming = codes.map(({ code }) =>
       duet.admin('POST', '/api/codes/redeem', { code, account }).then(
@@ -351,12 +350,12 @@ describe('a redemption that was interrupted', () => {
     await duet.stop('SIGKILL')
     await Promise.all(redeeming)
     duet = await duet.restart()
-    const { body } = await duet.admin('GET', '/api/codes?limit=200')
+    const { body } = await duet.admin('GET', `/api/codes?limit=${COUNT}`)
     const redeemed = body.data.filter(({ redeemed_at }: JsonBody) => redeemed_at !== null).length
     expect(redeemed).toBeGreaterThanOrEqual(answered)
     expect(await balanceOf(account)).toBe(`${redeemed}.00`)
     for (const { code } of codes) await duet.admin('POST', '/api/codes/redeem', { code, account })
-    expect(await balanceOf(account)).toBe('200.00')
+    expect(await balanceOf(account)).toBe(`${COUNT}.00`)
     const { body: verified } = await duet.admin('GET', '/api/ledger/verify')
     expect(verified.ok).toBe(true)
   }, 30_000)

@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'bun:test'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Duet, failToStart, startDuet } from '../support/duet.ts'
+import { readConfig } from '../../src/config/config.ts'
+import { ConfigError } from '../../src/config/faults.ts'
+import { type Duet, failToStart, newFolder, startDuet } from '../support/duet.ts'
 import { CHAT, MESSAGES, post, send, user } from '../support/http.ts'
 import { logged } from '../support/log.ts'
 import { configFor, scriptUpstream } from '../support/upstream.ts'
@@ -230,6 +232,109 @@ describe('SIGHUP', () => {
     expect(duet.output()).not.toContain('duet:')
     expect([await status('two'), await status('three')]).toEqual([200, 503])
     await duet.stop()
+  })
+})
+
+describe('the store', () => {
+  const DATABASE = 'postgres://duet:password-of-duet@db.example:5432/duet'
+  const SECRET = 'secret-of-all-replicas'
+  const SHARED = { DUET_DATABASE_URL: DATABASE, DUET_SECRET: SECRET }
+
+  const faultsOf = (env: Readonly<Record<string, string>>): readonly string[] => {
+    try {
+      readConfig(env)
+      return []
+    } catch (error) {
+      return error instanceof ConfigError ? error.faults : [String(error)]
+    }
+  }
+
+  test('is the embedded one, of one process, where nothing else is said', () => {
+    expect(readConfig({})).toMatchObject({ databaseUrl: undefined, workers: 1, retentionMonths: undefined })
+  })
+
+  test('is PostgreSQL where its address is given', () => {
+    for (const url of [DATABASE, DATABASE.replace('postgres:', 'postgresql:')]) {
+      expect(readConfig({ ...SHARED, DUET_DATABASE_URL: url }).databaseUrl).toBe(url)
+    }
+    expect(readConfig({ ...SHARED, DUET_WORKERS: '4', DUET_RETENTION_MONTHS: '18' })).toMatchObject({
+      workers: 4,
+      retentionMonths: 18,
+    })
+  })
+
+  test('has an address of PostgreSQL, of which a fault repeats nothing', () => {
+    const broken = ['mysql://u:password-of-duet@h/d', 'password-of-duet', 'postgres:password-of-duet', 'postgres://']
+    for (const url of broken) {
+      const faults = faultsOf({ ...SHARED, DUET_DATABASE_URL: url })
+      expect(faults).toHaveLength(1)
+      expect(faults[0]).toStartWith('DUET_DATABASE_URL: must be an address such as postgres://')
+      expect(faults[0]).not.toContain('password-of-duet')
+    }
+  })
+
+  test('that is shared needs a secret that is shared', () => {
+    expect(faultsOf({ DUET_DATABASE_URL: DATABASE })).toEqual([
+      'DUET_SECRET: is required with DUET_DATABASE_URL, the same for all replicas',
+    ])
+  })
+
+  test('that is embedded belongs to one process, and forgets nothing', () => {
+    expect(faultsOf({ DUET_WORKERS: '2', DUET_RETENTION_MONTHS: '3' })).toEqual([
+      'DUET_WORKERS: needs DUET_DATABASE_URL: one process owns the embedded database',
+      'DUET_RETENTION_MONTHS: needs DUET_DATABASE_URL: the embedded database forgets nothing',
+    ])
+  })
+
+  test('has numbers within their limits', () => {
+    for (const value of ['0', '65', '1.5', 'many', '-1']) {
+      expect(faultsOf({ ...SHARED, DUET_WORKERS: value })).toEqual([
+        `DUET_WORKERS: must be a whole number from 1 to 64, not "${value}"`,
+      ])
+    }
+    expect(faultsOf({ ...SHARED, DUET_RETENTION_MONTHS: '0' })).toHaveLength(1)
+  })
+
+  test('and every other secret may be in a file', () => {
+    const folder = newFolder()
+    const file = (name: string, text: string) => {
+      writeFileSync(join(folder, name), text)
+      return join(folder, name)
+    }
+    const config = readConfig({
+      DUET_DATABASE_URL_FILE: file('url', `${DATABASE}\n`),
+      DUET_SECRET_FILE: file('secret', `${SECRET}\n`),
+      DUET_ADMIN_TOKEN_FILE: file('token', 'token-of-the-operator'),
+      DUET_BOOTSTRAP_KEY_FILE: file('key', '  sk-of-the-first-caller\n'),
+    })
+    expect(config).toMatchObject({ databaseUrl: DATABASE, secret: SECRET })
+    expect(config).toMatchObject({ adminToken: 'token-of-the-operator', bootstrapKey: 'sk-of-the-first-caller' })
+  })
+
+  test('has no secret in a file that is missing, empty, short, or meant twice', () => {
+    const folder = newFolder()
+    writeFileSync(join(folder, 'empty'), '\n')
+    writeFileSync(join(folder, 'short'), 'short')
+    const faults = faultsOf({
+      DUET_SECRET_FILE: join(folder, 'none'),
+      DUET_ADMIN_TOKEN_FILE: join(folder, 'empty'),
+      DUET_BOOTSTRAP_KEY_FILE: join(folder, 'short'),
+      DUET_BOOTSTRAP_KEY: 'sk-of-the-first-caller',
+    })
+    expect(faults).toEqual([
+      `DUET_ADMIN_TOKEN_FILE: ${join(folder, 'empty')} is empty`,
+      `DUET_SECRET_FILE: ${join(folder, 'none')} cannot be read (ENOENT)`,
+      'DUET_BOOTSTRAP_KEY_FILE: DUET_BOOTSTRAP_KEY is set too, and only one of them can be meant',
+      'DUET_BOOTSTRAP_KEY: must have at least 16 characters',
+    ])
+  })
+
+  test('that cannot do what was asked for stops the start, and no password is printed', async () => {
+    const { code, output } = await failToStart({
+      env: { DUET_DATABASE_URL: DATABASE, DUET_SECRET: '', DUET_WORKERS: '100' },
+    })
+    expect([code, output.includes('DUET_SECRET'), output.includes('DUET_WORKERS')]).toEqual([1, true, true])
+    expect(output).not.toContain('password-of-duet')
   })
 })
 

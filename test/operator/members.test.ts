@@ -1,6 +1,4 @@
-import { Database } from 'bun:sqlite'
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { join } from 'node:path'
 import { ROUTES } from '../../src/admin/api.ts'
 import { type Duet, startDuet } from '../support/duet.ts'
 import { CHAT, post, user } from '../support/http.ts'
@@ -14,6 +12,7 @@ import {
   signInAsOperator,
   tokenOf,
 } from '../support/people.ts'
+import { openTablesOf } from '../support/stores.ts'
 
 let duet: Duet
 beforeAll(async () => {
@@ -359,9 +358,9 @@ describe('an invitation', () => {
     const lasts = Date.parse(invite.expires_at) - Date.parse(invite.created_at)
     expect(lasts).toBe(7 * 86_400_000)
     await first.stop()
-    const db = new Database(join(first.folder, 'data/duet.db'))
-    db.run('UPDATE invites SET expires_at = ?', [Date.now() - 1])
-    db.close()
+    const tables = await openTablesOf(first.folder)
+    await tables.run('UPDATE invites SET expires_at = ?', Date.now() - 1)
+    await tables.close()
     const second = await first.restart()
     expect((await knock(second, '/api/invites/open', { token: tokenOf(invite.link) })).status).toBe(404)
     expect((await second.admin('GET', '/api/invites')).body.data).toEqual([])

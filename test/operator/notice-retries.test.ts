@@ -1,13 +1,12 @@
 import { afterEach, beforeEach, expect, test } from 'bun:test'
-import { join } from 'node:path'
 import { dollars } from '../../src/core/money.ts'
 import { openTarget, sealTarget } from '../../src/core/notices.ts'
 import { createSealer } from '../../src/core/seal.ts'
 import type { Store } from '../../src/core/store.ts'
 import { Ledger } from '../../src/ledger/ledger.ts'
 import { Notifier } from '../../src/notices/notifier.ts'
-import { openSqlite } from '../../src/store/sqlite.ts'
 import { newFolder } from '../support/duet.ts'
+import { openStoreOf } from '../support/stores.ts'
 import { signatureOf, startWebhook, type Webhook } from '../support/webhook.ts'
 
 const MINUTE_MS = 60_000
@@ -25,7 +24,7 @@ const clock = () => now
 
 beforeEach(async () => {
   now = Date.parse('2026-11-15T08:00:00Z')
-  store = openSqlite({ path: join(newFolder(), 'duet.db'), durability: 'process' })
+  store = await openStoreOf(newFolder())
   ledger = new Ledger(store.ledger, { owner: 'test', clock })
   webhook = startWebhook()
   notifier = newNotifier()
@@ -34,7 +33,7 @@ beforeEach(async () => {
 
 afterEach(async () => {
   await webhook.stop()
-  store.close()
+  await store.close()
 })
 
 const newNotifier = () =>

@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { type Duet, startDuet } from '../support/duet.ts'
 import { inviteMember } from '../support/people.ts'
+import { storedBytes } from '../support/stored.ts'
 import { signatureOf, startWebhook, type Webhook } from '../support/webhook.ts'
 
 let duet: Duet
@@ -96,9 +95,7 @@ describe('a low-balance notice', () => {
     await webhook.arrived(before + 1)
     while (!duet.output().includes('told that a balance is low')) await Bun.sleep(5)
     await duet.stop()
-    const folder = join(duet.folder, 'data')
-    const texts = [duet.output(), ...readdirSync(folder).map(file => readFileSync(join(folder, file), 'latin1'))]
-    for (const text of texts) {
+    for (const text of [duet.output(), await storedBytes(duet.folder)]) {
       for (const hidden of [secret, 'path-token', 'query-token']) expect(text).not.toContain(hidden)
     }
     expect(duet.output()).toContain(webhook.url)

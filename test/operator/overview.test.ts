@@ -6,7 +6,7 @@ import { CHAT, post, user } from '../support/http.ts'
 import { inviteMember, type Person } from '../support/people.ts'
 import { configFor, scriptUpstream } from '../support/upstream.ts'
 import { vendorBody } from '../support/vendor.ts'
-import { idOf, newCaller } from '../support/wire.ts'
+import { eventually, idOf, newCaller } from '../support/wire.ts'
 
 const [HOUR_MS, DAY_MS] = [3_600_000, 86_400_000]
 const NOW = Date.now()
@@ -205,7 +205,11 @@ describe('the overview', () => {
   test('does not show as a model what somebody mistyped', async () => {
     const { key, account } = await newCaller(duet)
     await post(duet, CHAT, { model: 'acme/mistyped', messages: user('Hi') }, { key })
-    const view = await overviewOf(`account=${account}`)
+    // Nobody waits for it to be written down.
+    const view = await eventually(
+      () => overviewOf(`account=${account}`),
+      ({ today }) => today.requests > 0,
+    )
     // It was turned away; nothing has failed.
     expect(view.today).toEqual({ cost: '0.00', requests: 1, errors: 0, refused: 1 })
     expect(view.by_model).toMatchObject([{ id: 'other', total: '0.00' }])

@@ -2,10 +2,10 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { type Duet, type JsonBody, startDuet } from '../support/duet.ts'
 import { type Answer, CHAT, framesOf, MESSAGES, post, send, user } from '../support/http.ts'
 import { inviteMember, type Person } from '../support/people.ts'
+import { storedBytes } from '../support/stored.ts'
 import { eventStream, type ScriptedUpstream, scriptUpstream, type UpstreamVisit } from '../support/upstream.ts'
 import { chatFrame, vendorBody } from '../support/vendor.ts'
 import { type CallerFields, eventually, idOf, newCaller } from '../support/wire.ts'
-import { bytesIn } from './catalog/stage.ts'
 
 /** The name by which the vendor knows the model, and its credential: neither is anybody else's business. */
 const [SECRET_NAME, SECRET_KEY] = ['swift-internal-build-7', 'vendor-credential-of-ours']
@@ -310,8 +310,9 @@ describe('what a vendor quotes of the prompt is stored nowhere', () => {
         const { body: file } = await duet.admin('GET', `/api/usage.csv?account=${account}`)
         expect(file).toContain('temperature is too hot')
         expect(file).not.toContain(PROMPT)
-        expect(bytesIn(duet.folder)).toContain('temperature is too hot')
-        expect(bytesIn(duet.folder)).not.toContain(PROMPT)
+        const stored = await storedBytes(duet.folder)
+        expect(stored).toContain('temperature is too hot')
+        expect(stored).not.toContain(PROMPT)
       })
     }
   }
@@ -328,7 +329,7 @@ describe('what a vendor quotes of the prompt is stored nowhere', () => {
     )
     expect(capture).toMatchObject({ request: JSON.stringify(body), response: said.text })
     expect(error).not.toContain(PROMPT)
-    expect(bytesIn(duet.folder)).not.toContain(PROMPT)
+    expect(await storedBytes(duet.folder)).not.toContain(PROMPT)
   })
 })
 

@@ -1,9 +1,5 @@
-import { Database } from 'bun:sqlite'
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { ROUTES } from '../../src/admin/api.ts'
-import { openSqlite } from '../../src/store/sqlite.ts'
 import { type Duet, newFolder, startDuet } from '../support/duet.ts'
 import {
   acceptLink,
@@ -17,6 +13,8 @@ import {
   signInAsOperator,
   tokenOf,
 } from '../support/people.ts'
+import { SECRET_FILES, storedBytes } from '../support/stored.ts'
+import { openStoreOf, openTablesOf } from '../support/stores.ts'
 
 let duet: Duet
 beforeAll(async () => {
@@ -25,13 +23,6 @@ beforeAll(async () => {
 afterAll(() => duet.stop())
 
 const statusOf = async (person: Person): Promise<number> => (await person.call('GET', '/api/session')).status
-
-/** Everything in the data folder but the files that are secrets by themselves. */
-function storedBytes({ folder }: Duet): string {
-  const data = join(folder, 'data')
-  const names = readdirSync(data).filter(name => name !== 'secret' && name !== 'admin-token')
-  return names.map(name => readFileSync(join(data, name), 'latin1')).join('\n')
-}
 
 /** What was printed once the banner was over. */
 const logOf = (duet: Duet): string => duet.output().slice(duet.output().indexOf('{"time"'))
@@ -124,7 +115,7 @@ describe('the link of the first start', () => {
     await signInAsOperator(duet)
     const token = tokenOf(firstLink(duet))
     expect(logOf(duet)).not.toContain(token)
-    expect(storedBytes(duet)).not.toContain(token)
+    expect(await storedBytes(duet.folder, SECRET_FILES)).not.toContain(token)
   })
 })
 
@@ -157,7 +148,7 @@ describe('a session', () => {
 
   test('is in the database as a hash, and so is the password', async () => {
     const { cookie } = await signInAsOperator(duet)
-    const stored = storedBytes(duet)
+    const stored = await storedBytes(duet.folder, SECRET_FILES)
     expect(stored).not.toContain(cookie.slice('duet_session='.length))
     expect(stored).not.toContain(OPERATOR.password)
     expect(stored).toContain('$argon2id$')
@@ -183,9 +174,9 @@ describe('a session', () => {
     const as = { headers: { cookie: operator.cookie } }
     expect((await fetch(`${second.url}/api/session`, as)).status).toBe(200)
     await second.stop()
-    const db = new Database(join(first.folder, 'data/duet.db'))
-    db.run('UPDATE sessions SET expires_at = ?', [Date.now() - 1])
-    db.close()
+    const tables = await openTablesOf(first.folder)
+    expect(await tables.run('UPDATE sessions SET expires_at = ?', Date.now() - 1)).toBe(1)
+    await tables.close()
     const third = await first.restart()
     expect((await fetch(`${third.url}/api/session`, as)).status).toBe(401)
     await third.stop()
@@ -204,9 +195,9 @@ describe('a session', () => {
     /** As if the session had begun and was last used at other times. */
     async function moveTo(createdAt: number, lastSeenAt: number): Promise<void> {
       await first.stop()
-      const db = new Database(join(first.folder, 'data/duet.db'))
-      db.run('UPDATE sessions SET created_at = ?, last_seen_at = ?', [createdAt, lastSeenAt])
-      db.close()
+      const tables = await openTablesOf(first.folder)
+      await tables.run('UPDATE sessions SET created_at = ?, last_seen_at = ?', createdAt, lastSeenAt)
+      await tables.close()
       first = await first.restart()
     }
 
@@ -255,7 +246,7 @@ describe('a session', () => {
     })
 
     async function openPeople() {
-      const { people, close } = openSqlite({ path: join(newFolder(), 'duet.db'), durability: 'process' })
+      const { people, close } = await openStoreOf(newFolder())
       const invite = { id: 'inv', kind: 'invite', role: 'member', userId: undefined, accountId: undefined } as const
       await people.createInvite({ ...invite, tokenHash: 'link', name: undefined, createdAt: 0, expiresAt: 1_000_000 })
       await people.accept('link', user, { id: 'acc', name: 'ada', group: 'default', createdAt: 0 })
@@ -269,7 +260,7 @@ describe('a session', () => {
       expect(await people.session('token 1', 2)).toBeUndefined()
       expect(await people.createSession(sessionAt(3), 'hash of the second')).toBe(true)
       expect((await people.session('token 3', 4))?.user.name).toBe('ada')
-      close()
+      await close()
     })
 
     test('is not made for somebody who was shut out since then', async () => {
@@ -278,7 +269,7 @@ describe('a session', () => {
       expect(await people.createSession(sessionAt(1), user.password)).toBe(false)
       await people.changeUser('usr', { enabled: true })
       expect(await people.sessions('usr', 2)).toEqual([])
-      close()
+      await close()
     })
 
     test('is one of fifty of a user: one more, and the one ends that was not used for the longest time', async () => {
@@ -291,7 +282,7 @@ describe('a session', () => {
       expect(ids).toHaveLength(50)
       expect(ids.slice(0, 2)).toEqual(['ses_61', 'ses_1'])
       expect(ids).not.toContain('ses_2')
-      close()
+      await close()
     })
   })
 

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { readConfig } from '../../src/config/config.ts'
 import { ConfigError } from '../../src/config/faults.ts'
 import { RawConnection } from '../hostile/raw.ts'
+import { storeEnv } from '../support/databases.ts'
 import { newFolder, startDuet } from '../support/duet.ts'
 import { CHAT, framesOf, MESSAGES, user } from '../support/http.ts'
 import { logged } from '../support/log.ts'
@@ -127,7 +128,8 @@ test('a stopping server says goodbye on every connection, to those who are still
 
 test('SIGTERM to npm start reaches the server', async () => {
   const folder = newFolder()
-  const env = { PATH: process.env.PATH ?? '', HOME: folder, DUET_PORT: '0', DUET_DATA: join(folder, 'data') }
+  const place = { PATH: process.env.PATH ?? '', HOME: folder, DUET_PORT: '0', DUET_DATA: join(folder, 'data') }
+  const env = { ...place, ...(await storeEnv(folder)) }
   const npm = Bun.spawn(['npm', 'start'], { cwd: join(import.meta.dir, '../..'), env, stdout: 'pipe', stderr: 'pipe' })
   let printed = ''
   for await (const chunk of npm.stdout) {

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { type Duet, startDuet } from '../support/duet.ts'
 import { CHAT, post, user } from '../support/http.ts'
+import { eventually } from '../support/wire.ts'
 
 /** A port that nothing listens on. */
 const NOBODY = 'http://127.0.0.1:9/v1'
@@ -30,7 +31,11 @@ describe('a model of the catalog that no channel serves', () => {
 
   test('is in the log under its own name, and does not count as failing', async () => {
     const { headers } = await ask('acme/lonely')
-    const { body: row } = await duet.admin('GET', `/api/usage/${headers.get('x-request-id')}`)
+    // Nobody waits for it to be written down.
+    const { body: row } = await eventually(
+      () => duet.admin('GET', `/api/usage/${headers.get('x-request-id')}`),
+      ({ status }) => status === 200,
+    )
     expect(row).toMatchObject({ model: 'acme/lonely', status: 'model_not_found', channel: '' })
     const { body: models } = await duet.admin('GET', '/api/models')
     const lonely = models.data.find(({ id }: { id: string }) => id === 'acme/lonely')

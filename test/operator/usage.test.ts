@@ -1,14 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { mkdirSync } from 'node:fs'
-import { join } from 'node:path'
 import type { Closing, HeldCall } from '../../src/core/ledger.ts'
 import { dollars, nanos, pricePerMillion } from '../../src/core/money.ts'
 import type { PriceVersion } from '../../src/core/price.ts'
 import { Ledger } from '../../src/ledger/ledger.ts'
-import { databasePath } from '../../src/open-store.ts'
-import { openSqlite } from '../../src/store/sqlite.ts'
 import { type Duet, type JsonBody, newFolder, startDuet } from '../support/duet.ts'
 import { CHAT, post, user } from '../support/http.ts'
+import { openStoreOf } from '../support/stores.ts'
 
 /**
  * Records of two and a half days, written by the ledger itself and listed by a real server. Two requests begin in each
@@ -56,8 +53,8 @@ const WRITTEN: readonly Row[] = Array.from({ length: ROWS }, (_, i) => {
 })
 const NEWEST_FIRST = WRITTEN.toReversed()
 
-async function fill(path: string): Promise<void> {
-  const store = openSqlite({ path, durability: 'process' })
+async function fill(folder: string): Promise<void> {
+  const store = await openStoreOf(folder)
   const ledger = new Ledger(store.ledger, { owner: 'before', clock: () => BEGAN })
   for (const id of ACCOUNTS) {
     await store.directory.createAccount({ id, name: id.replace('acc_', 'team '), group: 'default', createdAt: BEGAN })
@@ -83,7 +80,7 @@ async function fill(path: string): Promise<void> {
     BEGAN,
   )
   for (const row of WRITTEN) await write(row, ledger, prices.get(row.model) as PriceVersion)
-  store.close()
+  await store.close()
 }
 
 async function write(row: Row, ledger: Ledger, price: PriceVersion): Promise<void> {
@@ -104,8 +101,7 @@ async function write(row: Row, ledger: Ledger, price: PriceVersion): Promise<voi
 let duet: Duet
 beforeAll(async () => {
   const folder = newFolder()
-  mkdirSync(join(folder, 'data'))
-  await fill(databasePath(join(folder, 'data')))
+  await fill(folder)
   duet = await startDuet({ folder })
 })
 afterAll(() => duet.stop())

@@ -2,8 +2,9 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type AdminAnswer, readAnswer } from './contract.ts'
+import { storeEnv } from './databases.ts'
 
-/** A real Duet in a process of its own, on a port and in a folder of its own. */
+/** A real Duet in a process of its own, on a port and in a folder of its own, and on the store that is being tested. */
 export interface Duet {
   /** `http://127.0.0.1:<port>` */
   readonly url: string
@@ -43,7 +44,7 @@ export type JsonBody = any
 export async function startDuet(options: DuetOptions = {}): Promise<Duet> {
   const folder = options.folder ?? newFolder()
   const env = { DUET_ADMIN_TOKEN: ADMIN_TOKEN, DUET_BOOTSTRAP_KEY: KEY, ...options.env }
-  const child = spawnDuet(folder, { ...options, env })
+  const child = await spawnDuet(folder, { ...options, env })
   let printed = ''
   const collect = async (stream: ReadableStream<Uint8Array>) => {
     const decoder = new TextDecoder()
@@ -71,7 +72,7 @@ export async function startDuet(options: DuetOptions = {}): Promise<Duet> {
 
 /** For tests that expect the start to fail: what was printed, and the exit code. */
 export async function failToStart(options: DuetOptions): Promise<{ code: number; output: string }> {
-  const child = spawnDuet(newFolder(), options)
+  const child = await spawnDuet(newFolder(), options)
   const timer = setTimeout(() => child.kill('SIGKILL'), START_MS_MAX)
   const [out, err] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()])
   clearTimeout(timer)
@@ -94,12 +95,13 @@ export function cleanUp(): void {
   for (const folder of folders) rmSync(folder, { recursive: true, force: true })
 }
 
-function spawnDuet(folder: string, { config, env }: DuetOptions) {
+async function spawnDuet(folder: string, { config, env }: DuetOptions) {
   if (config !== undefined) writeFileSync(join(folder, 'duet.yaml'), config)
+  const basics = { PATH: process.env.PATH ?? '', HOME: folder, DUET_PORT: '0', DUET_DATA: join(folder, 'data') }
   const child = Bun.spawn([join(ROOT, 'bin/duet'), 'start'], {
     cwd: folder,
     // Nothing of the machine's own environment: a vendor's key in there would make a channel.
-    env: { PATH: process.env.PATH ?? '', HOME: folder, DUET_PORT: '0', DUET_DATA: join(folder, 'data'), ...env },
+    env: { ...basics, ...(await storeEnv(folder)), ...env },
     stdout: 'pipe',
     stderr: 'pipe',
   })

@@ -1,12 +1,9 @@
-import { mkdirSync } from 'node:fs'
-import { join } from 'node:path'
-import type { Closing, HeldCall } from '../../src/core/ledger.ts'
+import type { Closing, HeldCall, HoldRequest } from '../../src/core/ledger.ts'
 import { dollars, nanos, pricePerMillion } from '../../src/core/money.ts'
 import type { PriceVersion } from '../../src/core/price.ts'
 import { Ledger } from '../../src/ledger/ledger.ts'
-import { databasePath } from '../../src/open-store.ts'
-import { openSqlite } from '../../src/store/sqlite.ts'
 import { type DuetOptions, newFolder } from './duet.ts'
+import { openStoreOf } from './stores.ts'
 
 /** One request of the past. A token of input costs a millionth of a dollar, one of output four of them. */
 export interface PastRequest {
@@ -36,8 +33,7 @@ export interface Past {
 /** The options of a server that has this past. */
 export async function withPast({ keys, balance, at, requests }: Past): Promise<DuetOptions> {
   const folder = newFolder()
-  mkdirSync(join(folder, 'data'))
-  const store = openSqlite({ path: databasePath(join(folder, 'data')), durability: 'process' })
+  const store = await openStoreOf(folder)
   const ledger = new Ledger(store.ledger, { owner: 'before', clock: () => at })
   for (const id of new Set(Object.values(keys))) {
     await store.directory.createAccount({ id, name: `name of ${id}`, group: 'default', createdAt: at })
@@ -56,23 +52,31 @@ export async function withPast({ keys, balance, at, requests }: Past): Promise<D
     models.map(model => ({ model, price })),
     at,
   )
-  for (const request of requests) await write(request, ledger, prices.get(request.model) as PriceVersion)
-  store.close()
+  const priceOf = ({ model }: PastRequest) => prices.get(model) as PriceVersion
+  for (let place = 0; place < requests.length; place += AT_ONCE) {
+    const some = requests.slice(place, place + AT_ONCE).map(request => whatCame(request, priceOf(request)))
+    await Promise.all(some.map(({ hold }) => ledger.hold(hold)))
+    await Promise.all(some.map(({ closing }) => ledger.settle(closing)))
+  }
+  await store.close()
   return { folder }
 }
 
-async function write(request: PastRequest, ledger: Ledger, price: PriceVersion): Promise<void> {
+/** Requests that are written together, in their order: one by one would be a question to the database each. */
+const AT_ONCE = 20
+
+function whatCame(request: PastRequest, price: PriceVersion): { hold: HoldRequest; closing: Closing } {
   const { status = 'ok', channel = 'main', protocol = 'chat', input = 0, output = 0 } = request
   const call: HeldCall = {
     ...{ model: request.model, channel, protocol, upstreamProtocol: protocol, stream: false, priceId: price.id },
   }
   const who = { requestId: request.id, accountId: request.account, keyId: request.key, call }
-  await ledger.hold({ ...who, most: nanos(5_000_000n), least: nanos(1n), at: request.at })
+  const hold = { ...who, most: nanos(5_000_000n), least: nanos(1n), at: request.at }
   const closing: Closing = {
     ...{ ...who, price, status, ending: status === 'ok' ? 'stop' : undefined, source: 'upstream' },
     ...(status === 'ok' ? {} : { error: `it was ${status}` }),
     usage: { input, cacheRead: 0, cacheWrite: 0, output, reasoning: 0 },
     ...{ startedAt: request.at, firstByteMs: request.firstByteMs, durationMs: request.durationMs ?? 1_000 },
   }
-  await ledger.settle(closing)
+  return { hold, closing }
 }

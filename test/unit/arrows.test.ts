@@ -11,6 +11,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   upstream: ['core'],
   notices: ['core'],
   store: ['core'],
+  // From one store to another, with the books checked on both sides.
+  move: ['store', 'ledger', 'core'],
   config: ['core'],
   telemetry: ['core'],
   sandbox: [],

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import type { Caller } from '../../src/core/directory.ts'
+import type { KeyUse, KeyUses } from '../../src/core/key-uses.ts'
 import { KeyLimits } from '../../src/gateway/key-limits.ts'
 
 const MINUTE_MS = 60_000
@@ -188,6 +189,107 @@ describe('what is remembered', () => {
     enter({ keyId: 'last', maxPerMinute: 1 })
     expect(limits.size).toBe(2)
     expect(refusal({ keyId: 'busy', maxConcurrent: 1 })).toEqual(tooManyAtOnce)
+  })
+})
+
+describe('what other replicas have said', () => {
+  /** Others of whom the test decides what they say, and who hear what is said to them. */
+  function startAmong(said: readonly Omit<KeyUse, 'keyId'>[]) {
+    const time = { now: 7_654_321.5 }
+    const heard: KeyUse[] = []
+    const remembered = new Set<string>()
+    const uses: KeyUses = {
+      exchange: async (changed, keyIds) => {
+        const others = keyIds.flatMap(keyId => said.map(use => ({ keyId, ...use })))
+        const known = new Set(remembered)
+        heard.push(...changed)
+        for (const { keyId } of changed) remembered.add(keyId)
+        return { others, remembered: known }
+      },
+    }
+    const limits = new KeyLimits(() => time.now, uses)
+    const enter = async (fields: Partial<Caller>) => {
+      await limits.ask(callerWith(fields))
+      return limits.enter(callerWith(fields))
+    }
+    const refusal = async (fields: Partial<Caller>) => {
+      await limits.ask(callerWith(fields))
+      return refusalOf(() => limits.enter(callerWith(fields)))
+    }
+    return { time, heard, remembered, limits, enter, refusal, [Symbol.dispose]: () => limits.stop() }
+  }
+
+  test('counts for requests at once, from the first one on', async () => {
+    using among = startAmong([
+      { underWay: 2, recent: [] },
+      { underWay: 1, recent: [] },
+    ])
+    const four = { maxConcurrent: 4 }
+    expect([await among.refusal(four), await among.refusal(four)]).toEqual([undefined, tooManyAtOnce])
+  })
+
+  test('counts for the minute, and the wait is until the oldest of all has left it', async () => {
+    using among = startAmong([{ underWay: 0, recent: [{ ageMs: 50_000, count: 1 }] }])
+    const three = { maxPerMinute: 3 }
+    expect([await among.refusal(three), await among.refusal(three)]).toEqual([undefined, undefined])
+    expect(await among.refusal(three)).toEqual(tooManyInAMinute(10))
+    expect(await among.refusal({ maxPerMinute: 2 })).toEqual(tooManyInAMinute(60))
+  })
+
+  test('is asked for when it is not fresh, and not otherwise', async () => {
+    using among = startAmong([])
+    const caller = callerWith({ maxConcurrent: 1 })
+    expect(among.limits.ask(callerWith({}))).toBeUndefined()
+    const asked = among.limits.ask(caller)
+    expect(asked).toBeDefined()
+    await asked
+    expect(among.limits.ask(caller)).toBeUndefined()
+    among.time.now += 1_000
+    expect(among.limits.ask(caller)).toBeDefined()
+  })
+
+  test('is no news: what one does itself is said once', async () => {
+    using among = startAmong([])
+    const leave = await among.enter({ maxConcurrent: 5 })
+    const told = () => among.heard.map(({ underWay, recent }) => [underWay, recent.map(({ count }) => count)])
+    const tell = async () => {
+      among.time.now += 1_000
+      await among.limits.ask(callerWith({ maxConcurrent: 5 }))
+    }
+    await tell()
+    await tell()
+    expect(told()).toEqual([[1, [1]]])
+    leave()
+    await tell()
+    expect(told()).toEqual([
+      [1, [1]],
+      [0, [1]],
+    ])
+  })
+
+  test('and is lost is said again', async () => {
+    using among = startAmong([])
+    await among.enter({ maxConcurrent: 5 })
+    const tell = async () => {
+      among.time.now += 1_000
+      await among.limits.ask(callerWith({ maxConcurrent: 5 }))
+    }
+    await tell()
+    among.remembered.clear()
+    await tell()
+    await tell()
+    expect(among.heard.map(({ underWay }) => underWay)).toEqual([1, 1])
+  })
+
+  test('is done without where it cannot be had', async () => {
+    const away: KeyUses = { exchange: () => Promise.reject(new Error('away')) }
+    const limits = new KeyLimits(() => 1, away)
+    const one = callerWith({ maxConcurrent: 1 })
+    await limits.ask(one)
+    limits.enter(one)
+    await limits.ask(one)
+    expect(refusalOf(() => limits.enter(one))).toEqual(tooManyAtOnce)
+    limits.stop()
   })
 })
 

@@ -1,15 +1,16 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import { join } from 'node:path'
 import { newKey } from '../../src/core/key.ts'
+import type { LedgerOperation, LedgerOutcome, LedgerStore } from '../../src/core/ledger.ts'
 import { type Nanos, nanos, pricePerMillion } from '../../src/core/money.ts'
 import { cost } from '../../src/core/price.ts'
 import { Seen } from '../../src/core/seen.ts'
-import type { Store } from '../../src/core/store.ts'
+import { type Store, StoreUnavailable } from '../../src/core/store.ts'
 import { NO_USAGE } from '../../src/core/usage.ts'
 import { Meter } from '../../src/gateway/meter.ts'
 import { Ledger } from '../../src/ledger/ledger.ts'
 import type { Counted } from '../../src/metering/count.ts'
-import { openSqlite } from '../../src/store/sqlite.ts'
+import { openSqlite } from '../../src/store/sqlite/open.ts'
 import { Random } from '../ledger/property/random.ts'
 import { newFolder } from '../support/duet.ts'
 
@@ -62,6 +63,21 @@ const meterOf = (limitTokens: number, ceiling?: Nanos) =>
 
 /** What a prompt of a hundred tokens and so many of output cost. */
 const worth = (output: number): Nanos => nanos(100_000n + BigInt(output) * 4_000n)
+
+/** A ledger's store that is away when it is told so. */
+class AwayStore implements LedgerStore {
+  isAway = false
+  private readonly inner: LedgerStore
+
+  constructor(inner: LedgerStore) {
+    this.inner = inner
+  }
+
+  async commit(batch: readonly LedgerOperation[]): Promise<readonly LedgerOutcome[]> {
+    if (this.isAway) throw new StoreUnavailable('away')
+    return this.inner.commit(batch)
+  }
+}
 
 /** An answer of which this many tokens were relayed. */
 function relayed(tokens: number): Seen {
@@ -140,6 +156,45 @@ describe('a meter', () => {
     store.close()
     isOpen = false
     for (const tokens of [5_000, 9_000, 13_000]) expect(await meter.extend(relayed(tokens))).toBe(true)
+  })
+
+  test('lends a stream four windows while the ledger is away, and makes it wait for more until that is back', async () => {
+    const away = new AwayStore(store.ledger)
+    ledger = new Ledger(away, { owner: 'owner', clock: () => 0 })
+    const meter = meterOf(50_000)
+    away.isAway = true
+    expect(await meter.extend(relayed(4_096 * 5))).toBe(true)
+    const more = meter.extend(relayed(4_096 * 5 + 1))
+    expect(await Promise.race([more, Bun.sleep(100).then(() => 'waits')])).toBe('waits')
+    away.isAway = false
+    // There is money for two windows and a half.
+    expect(await more).toBe(false)
+    expect(await held()).toBe(nanos((WINDOW * 5n) / 2n))
+    const counted: Counted = { ...reported(100, 4_096 * 5 + 1), source: 'counted' }
+    expect(meter.withinHold(counted).usage.output).toBe(4_096 * 5)
+  })
+
+  test('holds what it has lent as soon as the ledger is back, and lends anew when it is away again', async () => {
+    const away = new AwayStore(store.ledger)
+    ledger = new Ledger(away, { owner: 'owner', clock: () => 0 })
+    const meter = meterOf(50_000)
+    away.isAway = true
+    expect(await meter.extend(relayed(5_000))).toBe(true)
+    expect(await held()).toBe(WINDOW)
+    away.isAway = false
+    while (!ledger.isAvailable) await Bun.sleep(1)
+    expect(meter.covers(relayed(7_000))).toBe(true)
+    await ledger.drain()
+    expect(await held()).toBe(nanos((WINDOW * 5n) / 2n))
+    away.isAway = true
+    expect(await meter.extend(relayed(4_096 * 6))).toBe(true)
+  })
+
+  test('lends in the same way to a stream whose hold was released because its process was thought to be dead', async () => {
+    expect(await new Ledger(store.ledger, { owner: 'other', clock: () => 0 }).recover()).toBe(1)
+    const meter = meterOf(50_000)
+    expect(await meter.extend(relayed(4_096 * 5))).toBe(true)
+    expect(await held()).toBe(nanos(0n))
   })
 
   test('does not trust reasoning: the limit that the upstream was told says nothing about it', async () => {

@@ -5,8 +5,8 @@ import { type Inquiry, NOTHING_READ } from '../../src/gateway/refusals.ts'
 import { Repeats } from '../../src/gateway/repeats.ts'
 import { Stay } from '../../src/gateway/stay.ts'
 import { PROTOCOLS } from '../../src/protocol/protocols.ts'
-import { SqliteAnswers } from '../../src/store/answers.ts'
-import { EmbeddedDatabase } from '../../src/store/database.ts'
+import { SqlAnswers } from '../../src/store/answers.ts'
+import { EmbeddedDatabase } from '../../src/store/sqlite/database.ts'
 
 const KB = 1024
 const NOW = 1_000_000
@@ -33,7 +33,7 @@ describe('a body', () => {
 
 function startKeeping(stored: number) {
   const db = new EmbeddedDatabase({ path: ':memory:', durability: 'process' })
-  const answers = new SqliteAnswers(db)
+  const answers = new SqlAnswers(db)
   const limits = { answer: 64 * KB, recorded: 1024 * KB, replayed: 1024 * KB, stored }
   const repeats = new Repeats({ answers, sealer, refusals: { note: () => {} }, clock: () => NOW, limits })
   let asked = 0
@@ -108,7 +108,7 @@ describe('what may be in memory', () => {
   test('of calls under way, one key has half, and the others are kept still', async () => {
     const db = new EmbeddedDatabase({ path: ':memory:', durability: 'process' })
     const limits = { answer: 64 * KB, recorded: 100 * KB, replayed: KB, stored: 1024 * KB }
-    const deps = { answers: new SqliteAnswers(db), sealer, refusals: { note: () => {} }, clock: () => NOW, limits }
+    const deps = { answers: new SqlAnswers(db), sealer, refusals: { note: () => {} }, clock: () => NOW, limits }
     const repeats = new Repeats(deps)
     /** A stream that has said so much, and goes on. */
     const begin = async (keyId: string, name: string, bytes: number) => {

@@ -1,5 +1,5 @@
 import { chainHash } from '../../../src/core/chain.ts'
-import { TEND_MS } from '../../../src/ledger/ledger.ts'
+import { TEND_MS } from '../../../src/core/leases.ts'
 import { type EntryRow, toEntry } from '../../../src/store/rows.ts'
 import type { Found, FoundHold, FoundUsage } from './look.ts'
 import type { Model, ModelEntry, ModelUsage } from './model.ts'
@@ -63,7 +63,8 @@ export function checkSums({ accounts, keys, holds, sums, totals }: Found): void 
   }
   const charged = accounts.reduce((sum, { spent }) => sum + spent, 0n)
   demand(totals.cost === charged, 8, () => `records cost ${totals.cost}, charges are ${charged}`)
-  const isHourly = totals.usage === totals.usage_by_hour && totals.cost === totals.cost_by_hour
+  const isHourly =
+    totals.usage === totals.usage_by_hour && totals.cost === totals.cost_by_hour && totals.wrong_days === 0n
   demand(isHourly, 8, () => `the sums by the hour are not those of the records: ${say(totals)}`)
 }
 

@@ -1,6 +1,8 @@
 import type { Statement } from 'bun:sqlite'
 import { copyFileSync, existsSync, rmSync } from 'node:fs'
-import { EmbeddedDatabase, type Value } from '../../../src/store/database.ts'
+import type { Result, Statement as Step, Value } from '../../../src/store/database.ts'
+import { EmbeddedDatabase } from '../../../src/store/sqlite/database.ts'
+import type { Mortal } from './life.ts'
 
 /** Where a process can die: around every write, and around every commit. */
 export const POINTS = [
@@ -42,7 +44,7 @@ export class Toll {
 export interface CrashingOptions {
   readonly path: string
   /** Where the next process finds what this one leaves behind. */
-  readonly remainsPath: string
+  readonly remains: string
   readonly logPagesMax: number
   readonly toll: Toll
 }
@@ -51,8 +53,8 @@ export interface CrashingOptions {
  * A database whose process can die at any point: what the files contain in that instant is copied for the next process,
  * and nothing can be read or written any more.
  */
-export class CrashingDatabase extends EmbeddedDatabase {
-  readonly remainsPath: string
+export class CrashingDatabase extends EmbeddedDatabase implements Mortal {
+  readonly remains: string
   private readonly path: string
   private readonly toll: Toll
   private fault: Fault | undefined
@@ -64,10 +66,10 @@ export class CrashingDatabase extends EmbeddedDatabase {
   /** Whether the fault that was armed last has happened. */
   hasFailed = false
 
-  constructor({ path, remainsPath, logPagesMax, toll }: CrashingOptions) {
+  constructor({ path, remains, logPagesMax, toll }: CrashingOptions) {
     super({ path, durability: 'process' })
     this.path = path
-    this.remainsPath = remainsPath
+    this.remains = remains
     this.toll = toll
     // A short log makes processes die with some of their pages moved to the database already.
     super.script(`PRAGMA wal_autocheckpoint = ${logPagesMax}`)
@@ -84,8 +86,8 @@ export class CrashingDatabase extends EmbeddedDatabase {
   die(point: Point): void {
     this.isDead = true
     this.toll.deaths.set(point, (this.toll.deaths.get(point) ?? 0) + 1)
-    copyFileSync(this.path, this.remainsPath)
-    if (existsSync(`${this.path}-wal`)) copyFileSync(`${this.path}-wal`, `${this.remainsPath}-wal`)
+    copyFileSync(this.path, this.remains)
+    if (existsSync(`${this.path}-wal`)) copyFileSync(`${this.path}-wal`, `${this.remains}-wal`)
   }
 
   override close(): void {
@@ -113,27 +115,35 @@ export class CrashingDatabase extends EmbeddedDatabase {
     })
   }
 
-  override get<Row>(sql: string, ...values: Value[]): Row | undefined {
-    return this.access(sql, () => super.get<Row>(sql, ...values))
+  override first<Row>(sql: string, ...values: Value[]): Row | undefined {
+    return this.access(sql, () => super.first<Row>(sql, ...values))
   }
 
-  override all<Row>(sql: string, ...values: Value[]): Row[] {
-    return this.access(sql, () => super.all<Row>(sql, ...values))
+  override rows<Row>(sql: string, ...values: Value[]): Row[] {
+    return this.access(sql, () => super.rows<Row>(sql, ...values))
   }
 
-  override run(sql: string, ...values: Value[]): number {
-    return this.access(sql, () => super.run(sql, ...values))
+  override change(sql: string, ...values: Value[]): number {
+    return this.access(sql, () => super.change(sql, ...values))
+  }
+
+  override async peek<Row>(sql: string, ...values: Value[]): Promise<Row | undefined> {
+    return this.access(sql, () => super.peek<Row>(sql, ...values))
+  }
+
+  protected override execute(step: Step): Result {
+    return this.access(step.sql, () => super.execute(step))
   }
 
   override script(sql: string): void {
     this.access(sql, () => super.script(sql))
   }
 
-  override transaction<T>(work: () => T): T {
+  override atomically<T>(work: () => T): T {
     this.reach('before a transaction')
     this.writes = 0
     try {
-      const done = this.atomically(() => {
+      const done = this.together(() => {
         const result = work()
         this.reach('before the commit')
         return result
@@ -146,8 +156,8 @@ export class CrashingDatabase extends EmbeddedDatabase {
   }
 
   /** What makes a transaction one; a ledger that is broken on purpose does it differently. */
-  protected atomically<T>(work: () => T): T {
-    return super.transaction(work)
+  protected together<T>(work: () => T): T {
+    return super.atomically(work)
   }
 
   /** For that: a statement without a point of death. */

@@ -1,11 +1,11 @@
-import { join } from 'node:path'
-import { EmbeddedDatabase } from '../../../src/store/database.ts'
-import { SqliteDirectory } from '../../../src/store/directory.ts'
-import { SqlitePrices } from '../../../src/store/prices.ts'
+import type { Database } from '../../../src/store/database.ts'
+import { SqlDirectory } from '../../../src/store/directory.ts'
+import { SqlPrices } from '../../../src/store/prices.ts'
 import { Broken, PROMISES } from './checks.ts'
 import { Toll } from './crashing-database.ts'
 import { Epoch } from './epoch.ts'
 import { ACCOUNTS, FIRST_PRICE, MODELS } from './generate.ts'
+import type { Engine } from './life.ts'
 import { Model } from './model.ts'
 import { newKey, type Question } from './operations.ts'
 import { randomOfEpoch } from './random.ts'
@@ -17,6 +17,7 @@ export interface DriverOptions {
   /** The only epoch to be driven; undefined for all of them. */
   readonly epoch?: number | undefined
   readonly folder: string
+  readonly engine: Engine
   readonly sabotage?: Sabotage | undefined
 }
 
@@ -43,14 +44,15 @@ const EPOCH_STEPS = 120
 const KEYS_PER_ACCOUNT = 2
 
 /** Drives a ledger through so many steps, and throws the first promise that it finds broken. */
-export async function drive({ seed, steps, epoch: only, folder, sabotage }: DriverOptions): Promise<Journey> {
+export async function drive({ seed, steps, epoch: only, folder, engine, sabotage }: DriverOptions): Promise<Journey> {
   const journey = new Journey()
-  const template = await createTemplate(join(folder, 'template.db'))
   const epochs = Math.ceil(steps / EPOCH_STEPS)
   for (let number = only ?? 0; number < (only === undefined ? epochs : only + 1); number++) {
     const random = randomOfEpoch(seed, number)
-    const epoch = new Epoch({ number, random, folder, template, journey, sabotage })
+    const place = await engine.create({ folder, number, fill })
+    const epoch = new Epoch({ number, random, folder, engine, journey, sabotage, model: beginning(engine) })
     try {
+      await epoch.begin(place)
       await epoch.run(Math.min(EPOCH_STEPS, steps - number * EPOCH_STEPS))
     } catch (error) {
       throw located(error, { seed, epoch: number, step: epoch.steps, log: epoch.lastStep() })
@@ -60,31 +62,24 @@ export async function drive({ seed, steps, epoch: only, folder, sabotage }: Driv
   return journey
 }
 
-/** The accounts, keys and prices that every epoch begins with: in a file to be copied, and in the model. */
-export interface Template {
-  readonly path: string
-  readonly model: Model
+const KEYS = ACCOUNTS.flatMap(accountId =>
+  Array.from({ length: KEYS_PER_ACCOUNT }, (_, place) => ({ keyId: `${accountId}-${place + 1}`, accountId, at: 0 })),
+)
+
+/** The accounts, keys and prices that every epoch begins with: in a database, and in the model. */
+async function fill(db: Database): Promise<void> {
+  const directory = new SqlDirectory(db)
+  for (const id of ACCOUNTS) await directory.createAccount({ id, name: id, group: 'default', createdAt: 0 })
+  for (const key of KEYS) await directory.createKey(newKey(key))
+  for (const model of MODELS) await new SqlPrices(db).publish([{ model, price: FIRST_PRICE }], 0)
 }
 
-async function createTemplate(path: string): Promise<Template> {
-  const db = new EmbeddedDatabase({ path, durability: 'process' })
-  const model = new Model()
-  const directory = new SqliteDirectory(db)
-  for (const id of ACCOUNTS) {
-    await directory.createAccount({ id, name: id, group: 'default', createdAt: 0 })
-    model.addAccount(id)
-    for (let number = 1; number <= KEYS_PER_ACCOUNT; number++) {
-      const keyId = `${id}-${number}`
-      await directory.createKey(newKey({ keyId, accountId: id, at: 0 }))
-      model.addKey(keyId, id)
-    }
-  }
-  for (const name of MODELS) {
-    await new SqlitePrices(db).publish([{ model: name, price: FIRST_PRICE }], 0)
-    model.publish(name, FIRST_PRICE, 0)
-  }
-  db.close()
-  return { path, model }
+function beginning({ chargesInterrupted }: Engine): Model {
+  const model = new Model(chargesInterrupted)
+  for (const id of ACCOUNTS) model.addAccount(id)
+  for (const { keyId, accountId } of KEYS) model.addKey(keyId, accountId)
+  for (const name of MODELS) model.publish(name, FIRST_PRICE, 0)
+  return model
 }
 
 interface Place {

@@ -1,15 +1,14 @@
-import { copyFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Closing } from '../../../src/core/ledger.ts'
 import { NO_USAGE } from '../../../src/core/usage.ts'
 import { verify } from '../../../src/ledger/verify.ts'
 import { Broken, checkAdmissions, checkChain, checkNoFormerOwner, checkSums, say } from './checks.ts'
-import { CrashingDatabase, type Fault } from './crashing-database.ts'
-import type { Journey, Template } from './driver.ts'
+import type { Fault } from './crashing-database.ts'
+import type { Journey } from './driver.ts'
 import { apply, type Circumstances, explain, type Logged } from './explain.ts'
 import { chooseFault, IN_JOURNAL, kill, killAtStart } from './faults.ts'
 import { Generator, type Step } from './generate.ts'
-import { beginLife, type Life } from './life.ts'
+import { type Engine, isLife, type Life, type Mortal } from './life.ts'
 import type { Model } from './model.ts'
 import {
   ask,
@@ -27,7 +26,8 @@ export interface EpochOptions {
   readonly number: number
   readonly random: Random
   readonly folder: string
-  readonly template: Template
+  readonly engine: Engine
+  readonly model: Model
   readonly journey: Journey
   readonly sabotage: Sabotage | undefined
 }
@@ -53,7 +53,7 @@ export class Epoch {
   private readonly generator: Generator
   private now = 1_750_000_000_000
   private lives = 0
-  private life: Life
+  private begun: Life | undefined
   private model: Model
   /** The model at the last look, and what went well since then. */
   private seen: Model
@@ -68,12 +68,18 @@ export class Epoch {
     this.options = options
     this.random = options.random
     this.generator = new Generator(options.random)
-    const path = join(options.folder, `epoch-${options.number}.db`)
-    copyFileSync(options.template.path, path)
-    this.life = this.begin(path)
-    this.model = options.template.model.copy()
-    this.model.owner = this.life.owner
+    this.model = options.model
     this.seen = this.model
+  }
+
+  async begin(place: string): Promise<void> {
+    this.begun = await this.beginLife(place)
+    this.model.owner = this.life.owner
+  }
+
+  private get life(): Life {
+    if (!this.begun) throw new Error('it has not begun')
+    return this.begun
   }
 
   async run(steps: number): Promise<void> {
@@ -83,7 +89,7 @@ export class Epoch {
       if (this.random.chance(LAST_DEATHS)) await this.perform({ submissions: [] }, AT_REST)
       await this.verify()
     } finally {
-      this.life.db.bury()
+      await this.life.db.bury()
     }
   }
 
@@ -113,15 +119,15 @@ export class Epoch {
     this.log = []
     db.arm(fault)
     await Promise.all(submissions.map(submission => this.submit(submission)))
-    if (fault?.point === 'at rest') db.die('at rest')
+    if (fault?.point === 'at rest') await db.die('at rest')
 
     const hasDied = db.isDead
     const hasFailed = db.hasFailed && !hasDied
     db.arm(undefined)
-    if (hasDied) this.reopen()
+    if (hasDied) await this.reopen()
     const isAnswerLost = hasFailed && (fault?.point === 'after the commit' || fault?.point === 'after a single write')
     if (this.mayBeUnlooked({ hasDied, hasFailed })) this.goOn()
-    else this.check({ isReopened: hasDied, hasDied, hasFailed, isAnswerLost })
+    else await this.check({ isReopened: hasDied, hasDied, hasFailed, isAnswerLost })
     if (admissions !== undefined && !hasDied && !hasFailed) checkAdmissions(admissions, this.log)
 
     if (hasDied) await this.recover()
@@ -168,8 +174,8 @@ export class Epoch {
     this.unlooked.push(...this.log)
   }
 
-  private check(how: Circumstances): void {
-    const found = this.life.looker.look({ accounts: this.seen.accounts, usageId: this.usageId })
+  private async check(how: Circumstances): Promise<void> {
+    const found = await this.life.looker.look({ accounts: this.seen.accounts, usageId: this.usageId })
     checkSums(found)
     this.model = explain(this.seen, { before: this.unlooked, log: this.log }, found, how)
     this.model.owner = this.life.owner
@@ -195,45 +201,46 @@ export class Epoch {
 
   // ── lives ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  private begin(path: string, fault?: Fault): Life {
-    const { folder, number, random, sabotage, journey } = this.options
+  private async beginLife(place: string, fault?: Fault): Promise<Life> {
+    const { folder, number, random, engine, sabotage, journey } = this.options
     const life = ++this.lives
-    const begun = beginLife({
-      ...{ path, remainsPath: join(folder, `epoch-${number}-${life}.db`), toll: journey.toll, sabotage, fault },
+    const begun = await engine.begin({
+      ...{ place, remains: join(folder, `epoch-${number}-${life}.db`), toll: journey.toll, sabotage, fault },
       ...{ owner: `process ${life}`, clock: () => this.now, logPagesMax: random.pick([20, 200, 8_000]) },
       foldRows: random.pick([1, 15, 1_000]),
     })
-    return begun instanceof CrashingDatabase ? this.beginAfter(begun) : begun
+    return isLife(begun) ? begun : this.beginAfter(begun)
   }
 
   /** The next process finds what the dead one has left. */
-  private beginAfter(dead: CrashingDatabase): Life {
+  private async beginAfter(dead: Mortal): Promise<Life> {
     const fault = this.random.chance(DEATHS_AT_START) ? killAtStart(this.random) : undefined
-    const life = this.begin(dead.remainsPath, fault)
-    dead.bury()
+    const life = await this.beginLife(dead.remains, fault)
+    await dead.bury()
     return life
   }
 
-  private reopen(): void {
-    this.life = this.beginAfter(this.life.db)
+  private async reopen(): Promise<void> {
+    this.begun = await this.beginAfter(this.life.db)
     this.overdue = []
   }
 
   /** The first thing a process does. It can die of it, too. */
   private async recover(): Promise<void> {
     const step = only({ type: 'recover' })
+    await this.life.waitForDeaths()
     await this.perform(step, this.random.chance(DEATHS_IN_RECOVERY) ? kill(this.random, step) : undefined)
-    checkNoFormerOwner(this.life.looker.holds(), this.life.owner)
+    checkNoFormerOwner(await this.life.looker.holds(), this.life.owner)
   }
 
   /** An orderly end: what is overdue is written, what is held is left. */
   private async restart(): Promise<void> {
-    const { ledger, db, path } = this.life
+    const { ledger, db, place } = this.life
     this.log = this.overdue.map(closing => ({ operation: settle(closing), answer: undefined }))
     await ledger.drain()
-    db.close()
-    this.life = this.begin(path)
-    this.check(RESTARTED)
+    await db.close()
+    this.begun = await this.beginLife(place)
+    await this.check(RESTARTED)
     this.overdue = []
     await this.recover()
   }

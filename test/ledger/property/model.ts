@@ -109,13 +109,21 @@ export class Model {
   strays = new Set<string>()
   /** Requests that have a usage record. */
   recorded = new Set<string>()
+  /** What was held for those of them that were interrupted. */
+  private interrupted = new Map<string, bigint>()
+  private readonly chargesInterrupted: boolean
   private deposits = new Map<string, ModelEntry>()
   /** What was added since the last copy. */
   readonly newEntries: ModelEntry[] = []
   readonly newUsage: ModelUsage[] = []
 
+  /** Whether an interrupted request is charged when its settlement comes after all. */
+  constructor(chargesInterrupted: boolean) {
+    this.chargesInterrupted = chargesInterrupted
+  }
+
   copy(): Model {
-    const copy = new Model()
+    const copy = new Model(this.chargesInterrupted)
     copy.owner = this.owner
     for (const [id, account] of this.accounts) copy.accounts.set(id, { ...account })
     for (const [id, key] of this.keys) copy.keys.set(id, { ...key })
@@ -123,6 +131,7 @@ export class Model {
     copy.prices = new Map(this.prices)
     copy.strays = new Set(this.strays)
     copy.recorded = new Set(this.recorded)
+    copy.interrupted = new Map(this.interrupted)
     copy.deposits = new Map(this.deposits)
     return copy
   }
@@ -268,6 +277,7 @@ export class Model {
       ...{ requestId, accountId, keyId, status: 'interrupted', usage: NOTHING },
       ...{ priceId: call.priceId, cost: 0n, held: amount },
     })
+    if (this.chargesInterrupted) this.interrupted.set(requestId, amount)
     return 1
   }
 
@@ -285,11 +295,12 @@ export class Model {
 
   private settle({ requestId, accountId, keyId, call, usage, price, status }: Closing): string {
     const cost = costOf(usage, price)
-    const hold = this.release(requestId)
+    const held = this.release(requestId)?.amount ?? this.interrupted.get(requestId)
     const account = this.accounts.get(accountId) as ModelAccount
     const key = this.keys.get(keyId) as ModelKey
-    if (hold) {
-      this.record({ requestId, accountId, keyId, status, usage, priceId: call.priceId, cost, held: hold.amount })
+    if (held !== undefined) {
+      this.interrupted.delete(requestId)
+      this.record({ requestId, accountId, keyId, status, usage, priceId: call.priceId, cost, held })
       if (cost > 0n) {
         account.spent += cost
         key.spent += cost

@@ -34,8 +34,10 @@ export const UNAVAILABLE = 'unavailable'
 
 export const secretHashOf = (keyId: string): string => `hash of ${keyId}`
 
+type Asked = Pick<Life, 'ledger' | 'directory' | 'prices'>
+
 /** Answers are texts: they compare easily, and a failed comparison can be read. */
-export async function ask(question: Question, { ledger, directory, prices }: Life): Promise<string> {
+export async function ask(question: Question, { ledger, directory, prices }: Asked): Promise<string> {
   try {
     switch (question.type) {
       case 'hold':

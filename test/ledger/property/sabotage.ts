@@ -11,8 +11,9 @@ import type {
 import { nanos } from '../../../src/core/money.ts'
 import type { PriceVersion } from '../../../src/core/price.ts'
 import { NO_USAGE, type Usage } from '../../../src/core/usage.ts'
-import type { EmbeddedDatabase } from '../../../src/store/database.ts'
-import { SqliteLedger } from '../../../src/store/ledger.ts'
+import type { PostgresDatabase } from '../../../src/store/postgres/database.ts'
+import type { EmbeddedDatabase } from '../../../src/store/sqlite/database.ts'
+import { SqliteLedger } from '../../../src/store/sqlite/ledger.ts'
 import type { PromiseName } from './checks.ts'
 import { CrashingDatabase } from './crashing-database.ts'
 import { costOf, perMillion } from './model.ts'
@@ -23,6 +24,8 @@ export interface Sabotage {
   readonly breaks: readonly PromiseName[]
   readonly database?: typeof CrashingDatabase
   readonly store?: (db: EmbeddedDatabase) => LedgerStore
+  /** On a server: what its functions do is written differently there. */
+  readonly functions?: (db: PostgresDatabase) => Promise<void>
 }
 
 type Batch = readonly LedgerOperation[]
@@ -67,7 +70,7 @@ export const SABOTAGES: Readonly<Record<string, Sabotage>> = {
     database: class extends CrashingDatabase {
       private isOpen = false
 
-      protected override atomically<T>(work: () => T): T {
+      protected override together<T>(work: () => T): T {
         this.end('COMMIT')
         this.plainly('BEGIN')
         this.isOpen = true
@@ -89,7 +92,7 @@ export const SABOTAGES: Readonly<Record<string, Sabotage>> = {
   'starts-without-what-is-in-the-journal': {
     breaks: [1, 2, 3],
     store(db) {
-      db.run('DELETE FROM journal')
+      db.change('DELETE FROM journal')
       return new SqliteLedger(db)
     },
   },
@@ -97,7 +100,7 @@ export const SABOTAGES: Readonly<Record<string, Sabotage>> = {
   'commits-every-row-alone': {
     breaks: [1, 2, 3, 4, 5, 8, 'answers'],
     database: class extends CrashingDatabase {
-      protected override atomically<T>(work: () => T): T {
+      protected override together<T>(work: () => T): T {
         return work()
       }
     },
@@ -151,7 +154,7 @@ export const SABOTAGES: Readonly<Record<string, Sabotage>> = {
     breaks: [1, 2, 4],
     store(db) {
       const real = new SqliteLedger(db)
-      const lend = (amount: bigint) => db.run('UPDATE accounts SET balance = balance + ?', amount)
+      const lend = (amount: bigint) => db.change('UPDATE accounts SET balance = balance + ?', amount)
       return {
         async commit(batch) {
           if (!isHolds(batch)) return real.commit(batch)
@@ -202,7 +205,7 @@ export const SABOTAGES: Readonly<Record<string, Sabotage>> = {
     breaks: [5],
     store(db) {
       const heldFor = (requestId: string) =>
-        db.get<{ amount: bigint }>('SELECT amount FROM holds WHERE request_id = ?', requestId)?.amount ?? 0n
+        db.first<{ amount: bigint }>('SELECT amount FROM holds WHERE request_id = ?', requestId)?.amount ?? 0n
       const forgive = (closing: Closing) =>
         costOf(closing.usage, closing.price) > heldFor(closing.requestId) ? { ...closing, usage: NO_USAGE } : closing
       return meddle(db, { before: batch => resettle(batch, forgive) })
@@ -214,14 +217,14 @@ export const SABOTAGES: Readonly<Record<string, Sabotage>> = {
     store: db =>
       meddle(db, {
         after(batch) {
-          for (const { requestId } of closingsOf(batch)) db.run('DELETE FROM usage WHERE request_id = ?', requestId)
+          for (const { requestId } of closingsOf(batch)) db.change('DELETE FROM usage WHERE request_id = ?', requestId)
         },
       }),
   },
 
   'refuses-without-a-record': {
     breaks: [8],
-    store: db => meddle(db, { after: () => db.run('DELETE FROM usage WHERE price_id IS NULL') }),
+    store: db => meddle(db, { after: () => db.change('DELETE FROM usage WHERE price_id IS NULL') }),
   },
 
   'keeps-the-hold-of-a-refused-request': {
@@ -254,7 +257,7 @@ export const SABOTAGES: Readonly<Record<string, Sabotage>> = {
 
   'recovers-without-a-record': {
     breaks: [8],
-    store: db => meddle(db, { after: () => db.run(`DELETE FROM usage WHERE status = 'interrupted'`) }),
+    store: db => meddle(db, { after: () => db.change(`DELETE FROM usage WHERE status = 'interrupted'`) }),
   },
 
   'recovers-from-the-living': {
@@ -290,7 +293,8 @@ export const SABOTAGES: Readonly<Record<string, Sabotage>> = {
 
   'forgets-what-a-key-spent': {
     breaks: [1],
-    store: db => meddle(db, { after: () => db.run('UPDATE keys SET spent = 0 WHERE spent > 0 AND cap IS NOT NULL') }),
+    store: db =>
+      meddle(db, { after: () => db.change('UPDATE keys SET spent = 0 WHERE spent > 0 AND cap IS NOT NULL') }),
   },
 
   'rewrites-history': {
@@ -298,7 +302,7 @@ export const SABOTAGES: Readonly<Record<string, Sabotage>> = {
     store: db => {
       // Not before it has been looked at: only a verification from the first entry on can find it.
       const old = 'seq = 1 AND account_id IN (SELECT id FROM accounts WHERE entries > 5)'
-      return meddle(db, { after: () => db.run(`UPDATE entries SET note = 'gift' WHERE ${old}`) })
+      return meddle(db, { after: () => db.change(`UPDATE entries SET note = 'gift' WHERE ${old}`) })
     },
   },
 }

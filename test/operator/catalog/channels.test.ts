@@ -1,18 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import { type Duet, startDuet } from '../../support/duet.ts'
 import { send } from '../../support/http.ts'
+import { storedBytes } from '../../support/stored.ts'
 import { eventually, expectError } from '../../support/wire.ts'
-import {
-  addAcme,
-  bytesIn,
-  channelOf,
-  chat,
-  FIRST_KEY,
-  FIRST_KEY_HINT,
-  fickleUpstream,
-  MODEL,
-  SECOND_KEY,
-} from './stage.ts'
+import { addAcme, channelOf, chat, FIRST_KEY, FIRST_KEY_HINT, fickleUpstream, MODEL, SECOND_KEY } from './stage.ts'
 
 const upstream = fickleUpstream()
 afterAll(() => upstream.stop())
@@ -259,7 +250,7 @@ describe('vendor keys', () => {
     upstream.mood.status = undefined
     await duet.stop()
     for (const secret of [FIRST_KEY, SECOND_KEY]) {
-      for (const text of [...answers, duet.output(), bytesIn(duet.folder)]) expect(text).not.toContain(secret)
+      for (const text of [...answers, duet.output(), await storedBytes(duet.folder)]) expect(text).not.toContain(secret)
     }
   })
 

@@ -1,6 +1,4 @@
 import { expect } from 'bun:test'
-import { readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import type { Duet, JsonBody } from '../../support/duet.ts'
 import { type Answer, CHAT, post, user } from '../../support/http.ts'
 import { scriptUpstream } from '../../support/upstream.ts'
@@ -56,11 +54,3 @@ export async function modelOf(duet: Duet, id = MODEL): Promise<JsonBody> {
 }
 
 export const pathOf = (id: string): string => `/api/models/${encodeURIComponent(id)}`
-
-/** Everything that the data folder holds, as bytes. */
-export function bytesIn(folder: string): string {
-  const data = join(folder, 'data')
-  return readdirSync(data)
-    .map(name => readFileSync(join(data, name), 'latin1'))
-    .join('\n')
-}

@@ -1,10 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { cpSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { newDatabase } from '../../support/databases.ts'
 import { type Duet, type JsonBody, newFolder, startDuet } from '../../support/duet.ts'
+import { DATABASE_PASSWORD } from '../../support/postgres.ts'
 import { configFor, scriptUpstream } from '../../support/upstream.ts'
 import { protocolOf, vendorAnswer, vendorError } from '../../support/vendor.ts'
-import { freePort, type RunOptions, run, shell, toward } from './run.ts'
+import { EMBEDDED, freePort, type RunOptions, run, shell, toward } from './run.ts'
+import { lookInto, placeIn } from './tables.ts'
 
 interface Diagnosis {
   readonly code: number
@@ -101,7 +104,7 @@ describe('duet doctor, where something is wrong', () => {
   })
 
   test('no server, and a database that was used: it is opened', async () => {
-    const server = await startDuet()
+    const server = await startDuet({ env: EMBEDDED })
     await server.stop()
     const { checks, messages } = await diagnose({ cwd: server.folder, env: { DUET_PORT: freePort() } })
     expect(checks).toMatchObject({ server: 'failed', database: 'ok' })
@@ -126,7 +129,7 @@ describe('duet doctor, where something is wrong', () => {
   })
 
   test('a database that a Duet elsewhere is using', async () => {
-    const server = await startDuet()
+    const server = await startDuet({ env: EMBEDDED })
     const env = { DUET_DATA: join(server.folder, 'data'), DUET_PORT: freePort() }
     const { messages } = await diagnose({ env })
     expect(messages.database).toContain('another Duet is using')
@@ -229,7 +232,7 @@ describe('duet doctor, where something is wrong', () => {
 })
 
 test('duet doctor leaves a stopped database as it was', async () => {
-  const server = await startDuet()
+  const server = await startDuet({ env: EMBEDDED })
   await server.stop()
   const copy = newFolder()
   cpSync(join(server.folder, 'data'), copy, { recursive: true })
@@ -240,4 +243,71 @@ test('duet doctor leaves a stopped database as it was', async () => {
   )
   expect(verified[0]?.code).toBe(0)
   expect(verified[1]).toEqual(verified[0] ?? expect.anything())
+})
+
+describe('duet doctor, with PostgreSQL', () => {
+  const DUET_SECRET = 'the-secret-of-these-replicas'
+  const CHECKS = ['database', 'schema', 'database clock', 'connections', 'secret'] as const
+  const about = (checks: Record<string, string>) => CHECKS.map(name => checks[name])
+
+  test('looks at the database itself, while a server runs and without one', async () => {
+    const DUET_DATABASE_URL = await newDatabase()
+    const env = { DUET_DATABASE_URL, DUET_SECRET }
+    const server = await startDuet({ env: { ...env, DUET_ADMIN_TOKEN: '' } })
+    await server.admin('PUT', '/api/accounts/default/notice', { threshold: '5', url: 'http://127.0.0.1:9/hook' })
+    const here = { cwd: server.folder, env: { ...env, DUET_PORT: portOf(server) } }
+    const running = await diagnose(here)
+    expect([running.code, about(running.checks)]).toEqual([0, ['ok', 'ok', 'ok', 'ok', 'ok']])
+    expect(running.messages.database).toStartWith(`${placeIn(DUET_DATABASE_URL)} answers: PostgreSQL `)
+    expect(running.messages.connections).toMatch(/^\d+ for everyone, \d+ in use; a replica has up to \d+: room for \d+/)
+    await server.stop()
+
+    const stopped = await diagnose(here)
+    expect([stopped.code, stopped.checks.server]).toEqual([3, 'failed'])
+    expect(about(stopped.checks)).toEqual(['ok', 'ok', 'ok', 'ok', 'ok'])
+    expect(JSON.stringify([running, stopped])).not.toContain(DATABASE_PASSWORD)
+  })
+
+  test('one that no Duet has been started on lacks its tables, which is no failure', async () => {
+    const env = { DUET_DATABASE_URL: await newDatabase(), DUET_SECRET, DUET_PORT: freePort() }
+    const { checks, messages } = await diagnose({ env })
+    expect(checks).toMatchObject({ database: 'ok', schema: 'warning' })
+    expect(messages.schema).toMatch(/^\d+ migrations missing: .*duet migrate/)
+  })
+
+  test('one of a newer version, or with another secret, is red', async () => {
+    const DUET_DATABASE_URL = await newDatabase()
+    const server = await startDuet({ env: { DUET_DATABASE_URL, DUET_SECRET } })
+    await server.admin('PUT', '/api/accounts/default/notice', { threshold: '5', url: 'http://127.0.0.1:9/hook' })
+    await server.stop()
+    const env = { DUET_DATABASE_URL, DUET_PORT: freePort() }
+    const other = await diagnose({ env: { ...env, DUET_SECRET: 'not-the-secret-of-these' } })
+    expect([other.code, other.checks.secret]).toEqual([3, 'failed'])
+    const without = await diagnose({ env })
+    expect(without.checks).toMatchObject({ configuration: 'failed', secret: 'failed' })
+
+    const sql = lookInto(DUET_DATABASE_URL)
+    await sql.unsafe(`INSERT INTO schema_version VALUES (999, 'the future', 1)`)
+    await sql.close()
+    const newer = await diagnose({ env: { ...env, DUET_SECRET } })
+    expect([newer.code, newer.checks.schema]).toEqual([3, 'failed'])
+    expect(newer.messages.schema).toContain('a newer version of Duet')
+  })
+
+  test('too few connections for a replica, and no answer at all, are red', async () => {
+    const DUET_DATABASE_URL = await newDatabase()
+    const name = new URL(DUET_DATABASE_URL).pathname.slice(1)
+    const sql = lookInto(DUET_DATABASE_URL)
+    await sql.unsafe(`ALTER DATABASE ${name} CONNECTION LIMIT 3`)
+    await sql.close()
+    const env = { DUET_SECRET, DUET_PORT: freePort() }
+    const few = await diagnose({ env: { ...env, DUET_DATABASE_URL } })
+    expect([few.code, few.checks.connections]).toEqual([3, 'failed'])
+
+    const nobody = `postgres://duet:${DATABASE_PASSWORD}@127.0.0.1:${freePort()}/duet`
+    const away = await diagnose({ env: { ...env, DUET_DATABASE_URL: nobody } })
+    expect([away.code, away.checks.database]).toEqual([3, 'failed'])
+    expect(away.messages.database).toContain('does not answer')
+    expect(JSON.stringify(away)).not.toContain(DATABASE_PASSWORD)
+  })
 })

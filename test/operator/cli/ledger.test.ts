@@ -2,16 +2,18 @@ import { Database } from 'bun:sqlite'
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { cpSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { newDatabase } from '../../support/databases.ts'
 import { type Duet, newFolder, startDuet } from '../../support/duet.ts'
 import { CHAT, post, user } from '../../support/http.ts'
-import { commandsFor, freePort, run, runOnTerminal, toward } from './run.ts'
+import { commandsFor, EMBEDDED, freePort, run, runOnTerminal, toward } from './run.ts'
+import { lookInto } from './tables.ts'
 
 const call = (server: Duet) => post(server, CHAT, { model: 'openai/gpt-4.1', messages: user('Hello') })
 
 /** The data folder of a server that was used and stopped, copied for each test that changes it. */
 let stopped: string
 beforeAll(async () => {
-  const server = await startDuet()
+  const server = await startDuet({ env: EMBEDDED })
   for (let calls = 0; calls < 3; calls++) expect((await call(server)).status).toBe(200)
   await server.admin('POST', '/api/accounts/default/topups', { amount: '10', note: 'a note' })
   expect(await server.stop()).toBe(0)
@@ -38,7 +40,7 @@ const EVERYTHING =
 describe('duet ledger verify, while a server runs', () => {
   let server: Duet
   beforeAll(async () => {
-    server = await startDuet()
+    server = await startDuet({ env: EMBEDDED })
     await call(server)
   })
   afterAll(() => server.stop())
@@ -174,10 +176,48 @@ describe('duet ledger verify, after somebody changed', () => {
     const folder = newFolder()
     const data = tampered('UPDATE entries SET amount = amount + 1 WHERE seq = 3')
     cpSync(data, join(folder, 'data'), { recursive: true })
-    const server = await startDuet({ folder })
+    const server = await startDuet({ folder, env: EMBEDDED })
     const { code, out } = await run(['ledger', 'verify'], { env: toward(server) })
     expect(code).toBe(3)
     expect(out).toContain('entries default/3: ')
     await server.stop()
+  })
+})
+
+describe('duet ledger verify, with PostgreSQL', () => {
+  let url: string
+  let env: Record<string, string>
+  beforeAll(async () => {
+    url = await newDatabase()
+    env = { DUET_DATABASE_URL: url, DUET_PORT: freePort() }
+    const server = await startDuet({ env: { DUET_DATABASE_URL: url, DUET_SECRET: 'the-secret-of-these-replicas' } })
+    for (let calls = 0; calls < 3; calls++) expect((await call(server)).status).toBe(200)
+    await server.admin('POST', '/api/accounts/default/topups', { amount: '10', note: 'a note' })
+    const { out, err } = await run(['ledger', 'verify'], { env: toward(server) })
+    expect([out, err]).toEqual([expect.stringMatching(EVERYTHING), ''])
+    expect(await server.stop()).toBe(0)
+  })
+
+  test('asks the database if no server runs, and says so', async () => {
+    const { code, out, err } = await run(['ledger', 'verify'], { env })
+    expect([code, out]).toEqual([0, expect.stringMatching(EVERYTHING)])
+    expect(err).toMatch(/^no Duet answers at http:\S+; asking the database 127\.0\.0\.1:\d+\/\w+ instead\n$/)
+  })
+
+  test('does not pass by a server that was named, nor make tables where there are none', async () => {
+    const named = await run(['ledger', 'verify'], { env: { ...env, DUET_URL: `http://127.0.0.1:${freePort()}` } })
+    expect([named.code, named.out]).toEqual([1, ''])
+    const empty = await run(['ledger', 'verify'], { env: { ...env, DUET_DATABASE_URL: await newDatabase() } })
+    expect([empty.code, empty.out]).toEqual([1, ''])
+    expect(empty.err).toContain('run "duet migrate"')
+  })
+
+  test('names the row that somebody changed, and ends with 3', async () => {
+    const sql = lookInto(url)
+    await sql.unsafe(`UPDATE entries SET note = 'mine' WHERE account_id = 'default' AND seq = 5`)
+    const { code, out, err } = await run(['ledger', 'verify'], { env })
+    expect([code, err]).toEqual([3, expect.stringContaining('duet: the ledger does not add up: entries default/5: ')])
+    expect(out).toContain('the hash does not fit')
+    await sql.close()
   })
 })

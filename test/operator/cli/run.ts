@@ -60,6 +60,9 @@ export async function runOnTerminal(args: readonly string[], { env = {}, cwd = n
   return { code, seen }
 }
 
+/** For a server that is to have its books in its folder, whatever store the others are tested on. */
+export const EMBEDDED = { DUET_DATABASE_URL: '', DUET_SECRET: '' }
+
 /** The environment that leads to a server of a test. */
 export const toward = ({ url, adminToken }: Duet) => ({ DUET_URL: url, DUET_ADMIN_TOKEN: adminToken })
 

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { STORE, storeEnv } from '../../support/databases.ts'
 import { newFolder } from '../../support/duet.ts'
 import { DUET, freePort, run } from './run.ts'
 
@@ -15,7 +16,7 @@ async function start(words: string[], until: string, env: Record<string, string>
   const folder = newFolder()
   const child = Bun.spawn([DUET, ...words], {
     cwd: folder,
-    env: { PATH: process.env.PATH ?? '', HOME: folder, ...env },
+    env: { PATH: process.env.PATH ?? '', HOME: folder, ...(await storeEnv(folder)), ...env },
     stdout: 'pipe',
     stderr: 'ignore',
   })
@@ -39,7 +40,8 @@ describe('duet start', () => {
       DUET_DATA: '/nowhere/at/all',
     })
     expect(text).toContain(`Base URL        http://127.0.0.1:${port}/v1`)
-    expect(await Bun.file(join(folder, 'books/duet.db')).exists()).toBe(true)
+    const written = STORE === 'sqlite' ? 'duet.db' : 'admin-token'
+    expect(await Bun.file(join(folder, 'books', written)).exists()).toBe(true)
     expect(await stop()).toBe(0)
   })
 
