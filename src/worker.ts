@@ -11,6 +11,9 @@ import { linewise, writerTo } from './writer.ts'
 /** Prometheus waits longer than this; what is there by then is shown. */
 const FIGURES_MS_MAX = 2_000
 
+/** A start that takes longer waits for its database, and has nothing to finish. */
+const START_MS_MAX = 3_000
+
 const figures = new Questions<readonly (readonly Family[])[]>()
 const hurry = new AbortController()
 let app: App | undefined
@@ -27,7 +30,8 @@ process.on('SIGINT', () => {})
 process.on('SIGHUP', () => {})
 process.on('SIGTERM', () => (isOrphan && isStopping ? hurry.abort() : stop()))
 
-await start()
+const started = start()
+await started
 
 async function start(): Promise<void> {
   try {
@@ -58,10 +62,11 @@ function heed(message: ToWorker): void {
   }
 }
 
-/** What has not started yet has nothing to finish. */
+/** One that is about to have started listens already, and may have calls to finish. */
 async function stop(): Promise<void> {
   if (isStopping) return
   isStopping = true
+  await Promise.race([started, Bun.sleep(START_MS_MAX)])
   process.exit(!app || (await app.stop(hurry.signal)) ? 0 : 1)
 }
 

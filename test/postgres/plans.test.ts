@@ -14,6 +14,7 @@ import { newFolder } from '../support/duet.ts'
 const ROWS = 120_000
 const START = Date.UTC(2026, 7, 1)
 const STEP_MS = (89 * 86_400_000) / ROWS
+const FILL_MS_MAX = 60_000
 const [ACCOUNTS, KEYS, MODELS] = [20, 200, 15]
 
 /** Says of every question how the database answers it. */
@@ -41,11 +42,11 @@ let db: ExplainedDatabase
 let records: SqlRecords
 
 beforeAll(async () => {
-  db = new ExplainedDatabase({ url: await databaseOf(newFolder()), connections: 2 })
+  db = new ExplainedDatabase({ url: await databaseOf(newFolder()), connections: 2, answerMsMax: FILL_MS_MAX })
   await new Partitions(db, {}).make(START, Date.UTC(2026, 10, 1))
   await fill()
   records = new SqlRecords(db)
-}, 60_000)
+}, FILL_MS_MAX)
 afterAll(() => db.close())
 
 async function fill(): Promise<void> {

@@ -1,3 +1,4 @@
+import { LEASE_MS } from '../../../src/core/leases.ts'
 import { Ledger } from '../../../src/ledger/ledger.ts'
 import { SqlAudit } from '../../../src/store/audit.ts'
 import { SqlDirectory } from '../../../src/store/directory.ts'
@@ -58,7 +59,7 @@ const EMPTY = `
 async function waitForDeaths(db: PostgresDatabase, owner: string): Promise<void> {
   await db.run('UPDATE owners SET expires_at = 0 WHERE owner <> ?', owner)
   await db.run(
-    `INSERT INTO owners VALUES (?, 0, duet_now() + 60000)
+    `INSERT INTO owners VALUES (?, 0, duet_now() + ${LEASE_MS})
      ON CONFLICT (owner) DO UPDATE SET since = 0, expires_at = excluded.expires_at`,
     owner,
   )

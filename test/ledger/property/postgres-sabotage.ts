@@ -37,7 +37,8 @@ export const POSTGRES_SABOTAGES: Readonly<Record<string, Sabotage>> = {
     functions: rewrite('IF NOT k_usable[k] THEN', 'IF FALSE THEN'),
   },
   'keeps-the-hold-of-a-settled-request': {
-    breaks: [2, 4, 'answers'],
+    // What still has a hold is charged again when it is settled again.
+    breaks: [2, 4, 5, 'answers'],
     functions: rewrite('DELETE FROM holds s WHERE s.request_id = ANY (gone_ids)', 'PERFORM 1'),
   },
   'charges-repeats-again': {
@@ -62,7 +63,7 @@ export const POSTGRES_SABOTAGES: Readonly<Record<string, Sabotage>> = {
   },
   'does-not-recover': {
     breaks: [4],
-    functions: rewrite('IF cardinality(ids) = 0 THEN RETURN 0; END IF;', 'RETURN 0;'),
+    functions: rewrite('IF cardinality(ids) > 0 THEN', 'IF FALSE THEN'),
   },
   'recovers-without-giving-back': {
     breaks: [2, 3],
