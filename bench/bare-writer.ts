@@ -1,7 +1,7 @@
 import { Database } from 'bun:sqlite'
 import { newHex, newRequestId } from '../src/core/ids.ts'
-import type { DatabaseOptions } from '../src/store/database.ts'
-import { openSqlite } from '../src/store/sqlite.ts'
+import type { DatabaseOptions } from '../src/store/sqlite/database.ts'
+import { openSqlite } from '../src/store/sqlite/open.ts'
 import { type Measured, startMeasuring } from './measured.ts'
 
 export interface BareLoad {

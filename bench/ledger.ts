@@ -2,13 +2,13 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { newHex, newRequestId } from '../src/core/ids.ts'
-import type { HeldCall } from '../src/core/ledger.ts'
-import { dollars, nanos, pricePerMillion } from '../src/core/money.ts'
+import { dollars } from '../src/core/money.ts'
 import { Ledger } from '../src/ledger/ledger.ts'
-import type { DatabaseOptions } from '../src/store/database.ts'
-import { openSqlite } from '../src/store/sqlite.ts'
+import type { DatabaseOptions } from '../src/store/sqlite/database.ts'
+import { openSqlite } from '../src/store/sqlite/open.ts'
 import { bareWriter } from './bare-writer.ts'
 import { type Measured, startMeasuring } from './measured.ts'
+import { CALL, HELD, PRICE, USAGE } from './pair.ts'
 import { machine, median, writeResults } from './results.ts'
 
 /**
@@ -28,23 +28,8 @@ const PAIRS = numberOption('--pairs', 60_000)
 const PAIRS_ALONE = Math.ceil(PAIRS / 5)
 const BEFORE = textOption('--before')
 
-const CALL: Omit<HeldCall, 'priceId'> = {
-  model: 'acme/swift-2',
-  channel: 'acme-main',
-  protocol: 'chat',
-  upstreamProtocol: 'messages',
-  stream: true,
-}
-const USAGE = { input: 1_000, cacheRead: 200, cacheWrite: 0, output: 300, reasoning: 100 }
-const PRICE = {
-  input: pricePerMillion(0.25),
-  output: pricePerMillion(2),
-  cacheRead: pricePerMillion(0.025),
-  cacheWrite: pricePerMillion(0.3125),
-}
-
 type Modules = Pick<typeof import('../src/ledger/ledger.ts'), 'Ledger'> &
-  Pick<typeof import('../src/store/sqlite.ts'), 'openSqlite'>
+  Pick<typeof import('../src/store/sqlite/open.ts'), 'openSqlite'>
 
 interface Contest {
   readonly durability: DatabaseOptions['durability']
@@ -120,11 +105,10 @@ async function holdAndSettle(
   if (!price) throw new Error('no price')
 
   const call = { ...CALL, priceId: price.id }
-  const [most, least] = [nanos(9_000_000n), nanos(1_000_000n)]
   const pair = async () => {
     const at = clock()
     const requestId = newRequestId(at)
-    await ledger.hold({ requestId, accountId, keyId, call, most, least, at })
+    await ledger.hold({ requestId, accountId, keyId, call, ...HELD, at })
     // biome-ignore format: one line, one closing
     await ledger.settle({
       requestId, accountId, keyId, call, price, startedAt: at, usage: USAGE, source: 'upstream',
@@ -146,7 +130,7 @@ async function holdAndSettle(
 async function modulesOf(folder: string): Promise<Modules> {
   const [{ Ledger }, { openSqlite }] = await Promise.all([
     import(resolve(folder, 'src/ledger/ledger.ts')),
-    import(resolve(folder, 'src/store/sqlite.ts')),
+    import(resolve(folder, 'src/store/sqlite/open.ts')),
   ])
   return { Ledger, openSqlite }
 }

@@ -13,6 +13,8 @@ export interface Options {
   readonly isPinnedOnly: boolean
   /** Rounds are kept even if the machine was not the same from their beginning to their end. */
   readonly isNoisy: boolean
+  /** Duet on PostgreSQL takes part, too. */
+  readonly isPostgres: boolean
   /** All that there is, often enough: only this replaces the recorded results. */
   readonly isWhole: boolean
   /** The section of `RESULTS.md` that gets the tables of a run that is not whole. */
@@ -29,6 +31,7 @@ npm run bench -- [options]          a part of it; prints its tables and writes n
   --contestants duet,bare           these contestants: direct, nginx, bare, duet, portkey
   --duet <root>                     the Duet of another checkout instead of this one
   --duet before=<root>              one more Duet beside it, as contestant duet-before; repeatable
+  --postgres                        Duet on PostgreSQL beside it, as duet-postgres and, with two replicas, duet-postgres-2
   --rounds ${ROUNDS}                        every contestant is measured so often, in turns
   --seconds ${SECONDS}                       so long each time
   --quick                           one round of a second, and smaller numbers: does it work at all?
@@ -38,11 +41,15 @@ npm run bench -- [options]          a part of it; prints its tables and writes n
   --list                            the workloads
 `
 
-const FLAGS = new Set(['--quick', '--pinned', '--noisy'])
+const FLAGS = new Set(['--quick', '--pinned', '--noisy', '--postgres'])
 const VALUED = new Set(['--only', '--contestants', '--duet', '--rounds', '--seconds', '--save'])
 /** A run with these is as whole as one without. */
 const WITHOUT_EFFECT = new Set(['--rounds', '--seconds', '--duet', '--noisy'])
 const HERE: DuetSource = { name: 'duet', root: join(import.meta.dir, '..') }
+const ON_POSTGRES: readonly DuetSource[] = [
+  { ...HERE, name: 'duet-postgres', replicas: 1 },
+  { ...HERE, name: 'duet-postgres-2', replicas: 2 },
+]
 
 export function readOptions(args: readonly string[], workloads: readonly Workload[]): Options {
   if (args.includes('--help')) say(HELP)
@@ -55,11 +62,12 @@ export function readOptions(args: readonly string[], workloads: readonly Workloa
   return {
     workloads: chosen(workloads, list(given, '--only')),
     contestants: list(given, '--contestants'),
-    duets: duetsOf(given.get('--duet') ?? []),
+    duets: [...duetsOf(given.get('--duet') ?? []), ...(given.has('--postgres') ? ON_POSTGRES : [])],
     rounds,
     seconds,
     isQuick,
     isPinnedOnly: given.has('--pinned'),
+    isPostgres: given.has('--postgres'),
     isNoisy: isQuick || given.has('--noisy'),
     isWhole: isFull && [...given.keys()].every(name => WITHOUT_EFFECT.has(name)),
     section: given.get('--save')?.at(-1),

@@ -21,6 +21,8 @@ export interface Contestant {
 export interface Running {
   /** Of the process that is measured; `direct` has none. */
   readonly pid: number | undefined
+  /** Of the database's first process, where it is no part of the other one. */
+  readonly databasePid?: number | undefined
   ask(shape: Shape): Ask
   stop(): Promise<void>
 }

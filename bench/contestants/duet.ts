@@ -4,10 +4,12 @@ import { type Process, start } from '../machine/processes.ts'
 import { type Ask, bodyOf, PATHS, type Shape } from '../requests.ts'
 import type { Contestant, Running, Stage } from './contestant.ts'
 import { firstAnswer, freePort } from './ready.ts'
+import { databaseOf, movePostgres, sharedPostgres } from './shared-postgres.ts'
 
 const SMALL: Shape = { protocol: 'chat', behaviour: 'whole-1000', bytes: 1_000 }
 const ADMIN_TOKEN = 'duet-admin-token-of-the-bench'
 const FIRST_KEY = `sk-duet-${'f'.repeat(43)}`
+const SECRET = 'duet-secret-of-the-bench-that-seals-and-signs'
 const BALANCE = '1000000'
 const CAP = '900000'
 
@@ -15,37 +17,41 @@ const CAP = '900000'
 export interface DuetSource {
   readonly name: string
   readonly root: string
+  /** So many replicas on one PostgreSQL, instead of the embedded database. */
+  readonly replicas?: number
 }
 
 /**
  * Duet as it is installed, with everything on: the check of the key, an account with a balance, a key with a cap, the
  * ledger on disk, a record of each request, the log, the console.
  */
-export function duetOf({ name, root }: DuetSource, behaviours: readonly string[]): Contestant {
+export function duetOf(source: DuetSource, behaviours: readonly string[]): Contestant {
+  const { name, replicas } = source
   return {
     name,
     label: name === 'duet' ? 'Duet, money on' : `Duet (${name.replace('duet-', '')}), money on`,
     async start(stage) {
-      if (!existsSync(keyFile(stage))) await setUp(root, stage, behaviours)
-      const { url, process } = await run(root, stage, behaviours)
+      if (!existsSync(keyFile(stage))) await setUp(source, stage, behaviours)
+      const { url, process } = await run(source, stage, behaviours)
       const key = await Bun.file(keyFile(stage)).text()
       const ask = (shape: Shape) => askDuet(url, key, shape)
       await firstAnswer(process, ask(SMALL), logOf(stage))
-      return { pid: process.pid, ask, stop: process.stop } satisfies Running
+      const databasePid = replicas === undefined ? undefined : (await sharedPostgres()).pid
+      return { pid: process.pid, databasePid, ask, stop: process.stop } satisfies Running
     },
   }
 }
 
 /** The first start in a folder: afterwards it has a database with an account and a key in it. */
-async function setUp(root: string, stage: Stage, behaviours: readonly string[]): Promise<void> {
-  const { url, process } = await run(root, stage, behaviours)
+async function setUp(source: DuetSource, stage: Stage, behaviours: readonly string[]): Promise<void> {
+  const { url, process } = await run(source, stage, behaviours)
   await firstAnswer(process, askDuet(url, FIRST_KEY, SMALL), logOf(stage))
   writeFileSync(keyFile(stage), await openAccount(url))
   await process.stop()
 }
 
 async function run(
-  root: string,
+  source: DuetSource,
   stage: Stage,
   behaviours: readonly string[],
 ): Promise<{ url: string; process: Process }> {
@@ -53,7 +59,7 @@ async function run(
   const port = freePort()
   writeFileSync(join(folder, 'duet.yaml'), catalog(upstream, behaviours))
   const process = start({
-    command: [join(root, 'bin/duet'), 'start'],
+    command: [join(source.root, 'bin/duet'), 'start'],
     cores: placement.gateway,
     folder,
     env: {
@@ -63,10 +69,19 @@ async function run(
       // Above what any workload has under way; everything else is as it is without a setting.
       DUET_MAX_IN_FLIGHT: '20000',
       DUET_DRAIN_SECONDS: '1',
+      ...(await storeOf(source, stage)),
     },
     logFile: logOf(stage),
   })
   return { url: `http://127.0.0.1:${port}`, process }
+}
+
+/** The database is where the gateway is, away from the load. */
+async function storeOf({ replicas }: DuetSource, { folder, placement }: Stage): Promise<Record<string, string>> {
+  if (replicas === undefined) return {}
+  const url = await databaseOf(folder)
+  await movePostgres(placement.gateway)
+  return { DUET_DATABASE_URL: url, DUET_SECRET: SECRET, DUET_WORKERS: String(replicas) }
 }
 
 function catalog(upstream: string, behaviours: readonly string[]): string {

@@ -67,8 +67,8 @@ export function residentBytes(pid: number): number {
   return sum(kilobytes) * 1024
 }
 
-/** Children are told by thread: whichever has started them. */
-function family(pid: number): number[] {
+/** A process and all below it. Children are told by thread: whichever has started them. */
+export function family(pid: number): number[] {
   const children = readdirSync(`/proc/${pid}/task`).flatMap(thread =>
     readFileSync(`/proc/${pid}/task/${thread}/children`, 'utf8').split(' ').filter(Boolean).map(Number),
   )

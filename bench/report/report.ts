@@ -22,7 +22,7 @@ export const RESULTS_FILE = join(import.meta.dir, '../results.json')
 /** What the tables of one run look like to a reader. */
 export function markdown({ outcomes, problems, goals, options }: Report): string[] {
   return [
-    '## Duet beside other gateways',
+    options.isPostgres ? '## Duet on PostgreSQL' : '## Duet beside other gateways',
     '',
     `${machine()}, ${versions()}. \`npm run bench\`; [docs/performance.md](../docs/performance.md) says how. Medians of the rounds,`,
     `and between what they lie; ${options.seconds} s each time. Ratios are of the same round. Pinned: the gateway on one core, load and`,

@@ -9,10 +9,12 @@ export function tableOf(outcome: Outcome): string[] {
   const { workload, entrants } = outcome
   const others = workload.ratios === undefined ? [] : [...COMPARED_WITH, ...otherDuets(entrants)]
   const present = others.filter(name => entrants.includes(name))
-  const headings = ['', ...workload.columns.map(({ heading }) => heading), ...present.map(name => `x ${name}`)]
+  // What nobody has is no column.
+  const columns = workload.columns.filter(column => entrants.some(entrant => columnOf(outcome, entrant, column)))
+  const headings = ['', ...columns.map(({ heading }) => heading), ...present.map(name => `x ${name}`)]
   const rows = entrants.map(entrant => [
     entrant,
-    ...workload.columns.map(column => cell(columnOf(outcome, entrant, column), column.digits)),
+    ...columns.map(column => cell(columnOf(outcome, entrant, column), column.digits)),
     ...present.map(other => ratioCell(comparison(outcome, entrant, other))),
   ])
   const rule = headings.map((_, place) => (place === 0 ? '---' : '---:'))
@@ -28,7 +30,11 @@ function comparison(outcome: Outcome, entrant: string, other: string): Spread | 
   return ratioOf(outcome, [entrant, other + how], outcome.workload.ratios ?? '')
 }
 
-const otherDuets = (entrants: readonly string[]): string[] => entrants.filter(name => /^duet-\S+$/.test(name))
+/** Whatever a run was made to compare: another checkout, or PostgreSQL with the embedded database. */
+function otherDuets(entrants: readonly string[]): string[] {
+  const others = entrants.filter(name => /^duet-\S+$/.test(name))
+  return others.some(name => name.startsWith('duet-postgres')) ? ['duet'] : others
+}
 
 const ratioCell = (spread: Spread | undefined): string => cell(spread, spread && spread.median >= 10 ? 1 : 2)
 

@@ -13,6 +13,7 @@ export const bursts: Workload = {
   columns: [
     { figure: 'rate', heading: 'frames/s' },
     { figure: 'cpuMicroseconds', heading: 'CPU µs a frame', digits: 2 },
+    { figure: 'databaseMicroseconds', heading: 'of the database', digits: 2 },
     { figure: 'p99Milliseconds', heading: 'p99 ms of a stream', digits: 1 },
   ],
   ratios: 'rate',

@@ -16,6 +16,7 @@ const WARM_UP_SECONDS = 0.5
 export const REQUEST_COLUMNS: readonly Column[] = [
   { figure: 'rate', heading: 'requests/s' },
   { figure: 'cpuMicroseconds', heading: 'CPU µs a request', digits: 1 },
+  { figure: 'databaseMicroseconds', heading: 'of the database', digits: 1 },
   { figure: 'p99Milliseconds', heading: 'p99 ms', digits: 2 },
 ]
 
@@ -25,7 +26,7 @@ export async function closedLoop(bout: Bout, { mode, connections, frames }: Clos
   const gateway = await bout.begin()
   const settings = { connections, seconds, warmup: WARM_UP_SECONDS, ...(frames === undefined ? {} : { frames }) }
   const load = startLoad(mode, gateway.ask(entrant.shape), settings, placement.load)
-  const watched = { gateway: gateway.pid, load: load.pid, mock: mock.pid }
+  const watched = { gateway: gateway.pid, database: gateway.databasePid, load: load.pid, mock: mock.pid }
   const [seen, report] = await Promise.all([
     observe(watched, { afterMs: WARM_UP_SECONDS * 1000, forMs: seconds * 1000 - 100 }),
     load.report,
@@ -45,6 +46,11 @@ export async function closedLoop(bout: Bout, { mode, connections, frames }: Clos
 
 /** Nothing where there is no gateway. */
 export function cpuPer(rate: number, { cpu, seconds }: Observation): Figures {
-  const gateway = cpu.get('gateway')
-  return gateway === undefined ? {} : { cpuMicroseconds: (gateway * 1e6) / (rate * seconds) }
+  const [gateway, database] = [cpu.get('gateway'), cpu.get('database')].map(
+    used => used && (used * 1e6) / (rate * seconds),
+  )
+  return {
+    ...(gateway === undefined ? {} : { cpuMicroseconds: gateway }),
+    ...(database === undefined ? {} : { databaseMicroseconds: database }),
+  }
 }
