@@ -19,6 +19,13 @@ const MONTHS_AHEAD = 3
 /** Any number that nobody else uses: whoever has this lock makes and drops the tables of months. */
 const PARTITIONS_LOCK = 7_264_182_002n
 
+const UNLESS_OTHERS = `SELECT pg_try_advisory_xact_lock(${PARTITIONS_LOCK}) AS is_ours`
+/**
+ * Whoever starts beside others waits until they have made the months: what it wrote before would have to be moved to its month
+ * afterwards, and is not seen by who looks for it just then.
+ */
+const AFTER_OTHERS = `SELECT TRUE AS is_ours FROM pg_advisory_xact_lock(${PARTITIONS_LOCK})`
+
 /** A month is read once from end to end before it is dropped. */
 const UPKEEP_MS_MAX = 600_000
 
@@ -69,7 +76,7 @@ export class Partitions implements Upkeep {
       for (const table of TABLES) {
         if (known.has(nameOf(table, month))) continue
         // Each by itself: whoever waits for the lock of one table has that of no other.
-        if (await this.attempt(() => makeMonth(table, month))) made.push(nameOf(table, month))
+        if (await this.attempt(() => makeMonth(table, month), AFTER_OTHERS)) made.push(nameOf(table, month))
       }
     }
     return made
@@ -103,12 +110,12 @@ export class Partitions implements Upkeep {
     return rows.map(({ name }) => name)
   }
 
-  /** False if somebody else is at it, or a table is in use all the time: there are months of time to try again. */
-  private async attempt(work: () => Work<boolean>): Promise<boolean> {
+  /** False if it is not one's turn, or a table is in use all the time: there are months of time to try again. */
+  private async attempt(work: () => Work<boolean>, turn: string = UNLESS_OTHERS): Promise<boolean> {
     try {
       return await this.db.patiently(UPKEEP_MS_MAX, function* () {
-        const row = yield* ask.get<{ free: boolean }>(`SELECT pg_try_advisory_xact_lock(${PARTITIONS_LOCK}) AS free`)
-        return row?.free === true && (yield* work())
+        const row = yield* ask.get<{ is_ours: boolean }>(turn)
+        return row?.is_ours === true && (yield* work())
       })
     } catch (error) {
       if (error instanceof StoreUnavailable) return false
