@@ -1,13 +1,11 @@
 import { describe, expect, test } from 'bun:test'
 import type { Duet } from '../support/duet.ts'
 import { post } from '../support/http.ts'
-import { eventStream, scriptUpstream } from '../support/upstream.ts'
-import { protocolOf } from '../support/vendor.ts'
 import { brokenEnd, eventually, expectError, newCaller } from '../support/wire.ts'
 import type { Bill } from './bills.ts'
 import { canLimit, type LimitedDuet, startLimited } from './limited.ts'
-import { Listener } from './listener.ts'
-import { framesWith, PROMPT, REPORTED, relayed, TEXT, USAGE } from './said.ts'
+import { expectOutgrown } from './outgrown.ts'
+import { REPORTED, relayed, TEXT } from './said.ts'
 import {
   costOf,
   expectSound,
@@ -18,7 +16,6 @@ import {
   STREAMED,
   settledBooks,
   stageConfig,
-  tokensIn,
   WAYS,
   type Way,
   WHOLE,
@@ -199,52 +196,7 @@ describe.if(canLimit)('a ledger that cannot be written', () => {
     await upstream.stop()
   })
 
-  trial('stops no stream: one that outgrows its hold goes on, and is charged for all of it', async () => {
-    const text = 'More than was held. '.repeat(1_000)
-    const output = tokensIn(text)
-    const usage = {
-      chat: { ...USAGE.chat, completion_tokens: output, total_tokens: 1000 + output },
-      messages: { ...USAGE.messages, output_tokens: output },
-    }
-    const { promise: isFull, resolve: sayIsFull } = Promise.withResolvers<void>()
-    const { promise: isEmpty, resolve: sayIsEmpty } = Promise.withResolvers<void>()
-    const upstream = scriptUpstream(visit => {
-      const all = framesWith(protocolOf(visit), [text], usage)
-      const place = all.findIndex(frame => frame.includes(text))
-      return eventStream([
-        ...all.slice(0, place),
-        isFull,
-        ...all.slice(place, place + 1),
-        isEmpty,
-        ...all.slice(place + 1),
-      ])
-    })
-    const duet = await startLimited(stageConfig(upstream.base))
-    const calls = await Promise.all(
-      STREAMED.map(async way => {
-        const { account, key } = await newCaller(duet)
-        const request = requestFor(way, 'Hello', { max_tokens: 8000 })
-        return { account, listener: new Listener(duet, way, { key, request }) }
-      }),
-    )
-    await eventually(
-      () => upstream.requests.length,
-      asked => asked === calls.length,
-    )
-    duet.fill()
-    sayIsFull()
-    for (const { listener } of calls) expect(await listener.readUntil(text)).toBe(true)
-    duet.empty()
-    sayIsEmpty()
-    for (const { account, listener } of calls) {
-      await listener.readAll()
-      const books = await settledBooks(duet, account, 1)
-      expectSound(books)
-      expect(books.rows).toMatchObject([{ status: 'ok', ending: 'stop', tokens: { ...PROMPT, output } }])
-      expect(nanosOf(books.account.spent)).toBe(costOf({ ...PROMPT, output }))
-    }
-    await expectVerified(duet)
-    await duet.stop()
-    await upstream.stop()
-  })
+  trial('stops no stream: one that outgrows its hold goes on, and is charged for all of it', () =>
+    expectOutgrown({ start: startLimited, leave: duet => duet.fill(), comeBack: duet => duet.empty() }),
+  )
 })

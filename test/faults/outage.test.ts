@@ -5,12 +5,10 @@ import { logged } from '../support/log.ts'
 import { DATABASE_PASSWORD, type PostgresServer, startPostgres } from '../support/postgres.ts'
 import { parseMetrics } from '../support/prometheus.ts'
 import { type SandboxProcess, startSandbox } from '../support/sandbox.ts'
-import { eventStream, scriptUpstream } from '../support/upstream.ts'
-import { protocolOf } from '../support/vendor.ts'
 import { eventually, expectError, newCaller } from '../support/wire.ts'
 import { Crowd } from './crowd.ts'
-import { Listener } from './listener.ts'
-import { framesWith, PROMPT, REPORTED, relayed, USAGE } from './said.ts'
+import { expectOutgrown } from './outgrown.ts'
+import { REPORTED, relayed } from './said.ts'
 import {
   booksOf,
   costOf,
@@ -22,7 +20,6 @@ import {
   STREAMED,
   settledBooks,
   stageConfig,
-  tokensIn,
   WAYS,
 } from './support.ts'
 import { expectBillsAsTold, expectInterruptedFree } from './told.ts'
@@ -156,53 +153,12 @@ describe('a database that crashes', () => {
 
   test(
     'stops no stream: one that outgrows its hold goes on, and is charged for all of it',
-    async () => {
-      const text = 'More than was held. '.repeat(1_000)
-      const output = tokensIn(text)
-      const usage = {
-        chat: { ...USAGE.chat, completion_tokens: output, total_tokens: 1000 + output },
-        messages: { ...USAGE.messages, output_tokens: output },
-      }
-      const { promise: isAway, resolve: sayIsAway } = Promise.withResolvers<void>()
-      const { promise: isBack, resolve: sayIsBack } = Promise.withResolvers<void>()
-      const upstream = scriptUpstream(visit => {
-        const all = framesWith(protocolOf(visit), [text], usage)
-        const place = all.findIndex(frame => frame.includes(text))
-        return eventStream([
-          ...all.slice(0, place),
-          isAway,
-          ...all.slice(place, place + 1),
-          isBack,
-          ...all.slice(place + 1),
-        ])
-      })
-      const duet = await startOnPostgres(stageConfig(upstream.base))
-      const calls = await Promise.all(
-        STREAMED.map(async way => {
-          const { account, key } = await newCaller(duet)
-          const request = requestFor(way, 'Hello', { max_tokens: 8000 })
-          return { account, listener: new Listener(duet, way, { key, request }) }
-        }),
-      )
-      await eventually(
-        () => upstream.requests.length,
-        asked => asked === calls.length,
-      )
-      await postgres.kill()
-      sayIsAway()
-      for (const { listener } of calls) expect(await listener.readUntil(text)).toBe(true)
-      await postgres.restart('immediate')
-      sayIsBack()
-      for (const { account, listener } of calls) {
-        await listener.readAll()
-        const books = await settledBooks(duet, account, 1)
-        expectSound(books)
-        expect(books.rows).toMatchObject([{ status: 'ok', ending: 'stop', tokens: { ...PROMPT, output } }])
-      }
-      await expectVerified(duet)
-      await duet.stop()
-      await upstream.stop()
-    },
+    () =>
+      expectOutgrown({
+        start: startOnPostgres,
+        leave: () => postgres.kill(),
+        comeBack: () => postgres.restart('immediate'),
+      }),
     TEST_MS_MAX,
   )
 
