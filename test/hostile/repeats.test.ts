@@ -55,8 +55,7 @@ async function askUnread({ way, request, name }: NamedScene, { key }: Caller): P
   const body = JSON.stringify(request)
   const headers = [`authorization: Bearer ${key}`, `idempotency-key: ${name}`, `content-length: ${body.length}`]
   connection.send(`POST ${pathOf(way)} HTTP/1.1\r\nhost: x\r\n${headers.join('\r\n')}\r\n\r\n${body}`)
-  const received = await connection.until('\r\n\r\n')
-  connection.stopReading()
+  const received = await connection.onlyUntil('\r\n\r\n')
   expect(received).toStartWith('HTTP/1.1 200 ')
   expect(received).toContain('x-duet-replay-of')
   return connection
