@@ -25,9 +25,9 @@ export class Agenda {
     this.heap[place] = appointment
   }
 
-  /** Until nothing is left to happen. */
-  run(): void {
-    for (let next = this.take(); next; next = this.take()) {
+  /** Until nothing is left to happen, or it is too late. */
+  run(until: number): void {
+    for (let next = this.take(); next && next.at <= until; next = this.take()) {
       this.now = next.at
       next.happen()
     }

@@ -13,23 +13,18 @@ export interface ReplicaOptions {
   readonly database: Database
   readonly cores: Cores
   readonly costs: Costs
+  readonly lanes: number
 }
 
-/** As `src/ledger/ledger.ts`: one batch is under way, and whatever comes meanwhile is the next one. */
+/** As `src/ledger/ledger.ts`, but for its lanes: accounts are divided among them, and each has one batch under way. */
 export class Replica {
   isDead = false
-  private waiting: Waiting[] = []
-  private isUnderWay = false
-  private readonly agenda: Agenda
-  private readonly database: Database
   private readonly cores: Cores
-  private readonly costs: Costs
+  private readonly lanes: readonly Lane[]
 
-  constructor({ agenda, database, cores, costs }: ReplicaOptions) {
-    this.agenda = agenda
-    this.database = database
-    this.cores = cores
-    this.costs = costs
+  constructor(options: ReplicaOptions) {
+    this.cores = options.cores
+    this.lanes = Array.from({ length: options.lanes }, () => new Lane(this, options))
   }
 
   /** What it has to do besides: its one thread does one thing after the other. */
@@ -40,14 +35,35 @@ export class Replica {
 
   submit(operation: Operation, answer: (outcome: boolean) => void): void {
     if (this.isDead) return
-    this.waiting.push({ operation, answer })
-    if (!this.isUnderWay) this.send()
+    const number = operation.type === 'tend' ? 0 : operation.request.account % this.lanes.length
+    this.lanes[number]?.submit({ operation, answer })
   }
 
   /** What was sent goes on in the database; nobody hears what becomes of it. */
   die(): void {
     this.isDead = true
-    this.waiting = []
+  }
+}
+
+/** One batch is under way, and whatever comes meanwhile is the next one. */
+class Lane {
+  private readonly waiting: Waiting[] = []
+  private isUnderWay = false
+  private readonly replica: Replica
+  private readonly agenda: Agenda
+  private readonly database: Database
+  private readonly costs: Costs
+
+  constructor(replica: Replica, { agenda, database, costs }: ReplicaOptions) {
+    this.replica = replica
+    this.agenda = agenda
+    this.database = database
+    this.costs = costs
+  }
+
+  submit(waiting: Waiting): void {
+    this.waiting.push(waiting)
+    if (!this.isUnderWay) this.send()
   }
 
   private send(): void {
@@ -55,12 +71,13 @@ export class Replica {
     this.isUnderWay = true
     const { replicaPerBatch, replicaPerOperation, roundTrip } = this.costs
     const halfOfWork = (replicaPerBatch + replicaPerOperation * batch.length) / 2
-    this.work(halfOfWork, () => {
-      if (this.isDead) return
+    this.replica.work(halfOfWork, () => {
+      if (this.replica.isDead) return
       this.agenda.after(roundTrip / 2, () =>
         this.database.commit(
           batch.map(({ operation }) => operation),
-          outcomes => this.agenda.after(roundTrip / 2, () => this.work(halfOfWork, () => this.answer(batch, outcomes))),
+          outcomes =>
+            this.agenda.after(roundTrip / 2, () => this.replica.work(halfOfWork, () => this.answer(batch, outcomes))),
         ),
       )
     })
@@ -68,7 +85,7 @@ export class Replica {
 
   /** Whoever asks for more at once when they are answered is in the next batch. */
   private answer(batch: readonly Waiting[], outcomes: readonly boolean[]): void {
-    if (this.isDead) return
+    if (this.replica.isDead) return
     batch.forEach(({ answer }, place) => {
       answer(outcomes[place] as boolean)
     })

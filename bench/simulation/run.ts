@@ -21,7 +21,7 @@ const { costs, runs, machine: measuredOn } = await readMeasured()
 
 const COMMON: Omit<Scenario, 'costs' | 'replicas' | 'databaseCores' | 'load' | 'spread'> = {
   ...{ accounts: ACCOUNTS, balance: BALANCE, isOneMachine: false, gatewayWork: 0, upstream: 0, deaths: [], seed: SEED },
-  ...{ seconds: 5, warmUpSeconds: 1 },
+  ...{ lanes: 1, isSticky: false, seconds: 5, warmUpSeconds: 1, isDrained: false },
 }
 
 // ── what was measured ───────────────────────────────────────────────────────────────────────────────────────────────
@@ -61,57 +61,69 @@ const UPSTREAM = 200_000
 /** Enough requests for a percentile, few enough to wait for. */
 const REQUESTS = 150_000
 
-const RATES = [10, 100, 1_000, 10_000, 100_000]
-const REPLICAS = [1, 3, 10, 100, 1_000]
+const RATES = [10, 1_000, 10_000, 100_000]
+const REPLICAS = [1, 10, 100, 1_000]
+/** Nobody falls behind who settles as much as comes in, but for what is under way. */
+const KEPT_UP = 0.95
+/** Of all replicas together, where the most is looked for. */
+const CALLERS = 4_000
+/** How it is, how it is with a balancer that keeps an account where it was, and how it could be. */
+const WAYS: Readonly<Record<string, Pick<Scenario, 'lanes' | 'isSticky'>>> = {
+  'any replica': { lanes: 1, isSticky: false },
+  'the same replica': { lanes: 1, isSticky: true },
+  'any replica, 8 lanes': { lanes: 8, isSticky: false },
+}
 const SPREADS: Readonly<Record<Spread, string>> = {
   even: `${ACCOUNTS.toLocaleString('en')} accounts, all alike`,
   zipf: `${ACCOUNTS.toLocaleString('en')} accounts, the first asks twice as often as the second, and so on (Zipf)`,
   one: 'one account alone',
 }
+const SHORT: Readonly<Record<Spread, string>> = { even: 'alike', zipf: 'Zipf', one: 'one' }
 
-function atRate(perSecond: number, replicas: number, spread: Spread): Simulated {
+interface Asked {
+  readonly perSecond: number
+  readonly replicas: number
+  readonly spread: Spread
+  readonly isSticky: boolean
+}
+
+function atRate({ perSecond, replicas, spread, isSticky }: Asked): Simulated {
   const seconds = Math.min(60, Math.max(3, REQUESTS / perSecond))
   return simulate({
-    ...{ ...COMMON, costs: APART, replicas, databaseCores: DATABASE_CORES, spread, load: { perSecond } },
+    ...{ ...COMMON, costs: APART, replicas, databaseCores: DATABASE_CORES, spread, isSticky, load: { perSecond } },
     ...{ gatewayWork: GATEWAY_WORK, upstream: UPSTREAM, seconds, warmUpSeconds: seconds / 3 },
   })
 }
 
-function rowOf(perSecond: number, replicas: number, spread: Spread): string {
-  const simulated = atRate(perSecond, replicas, spread)
-  const isKept = simulated.perSecond > perSecond * 0.95
-  const [busiest, share] = busiestOf(simulated.busy)
+function rowOf(asked: Asked): string {
+  const simulated = atRate(asked)
+  const isKept = simulated.perSecond > simulated.askedPerSecond * KEPT_UP
   const ms = (microseconds: number) => (isKept ? (microseconds / 1_000).toFixed(1) : '–')
   const cells = [
-    ...[whole(perSecond), whole(replicas), isKept ? 'yes' : `no: ${whole(simulated.perSecond)}`],
+    ...[whole(asked.perSecond), whole(asked.replicas), asked.isSticky ? 'the same' : 'any'],
+    isKept ? 'yes' : `no: ${limitOf(simulated.busy)}`,
     ...[ms(simulated.p50), ms(simulated.p99), simulated.operationsPerBatch.toFixed(1)],
-    ...[
-      whole(simulated.batchesPerSecond),
-      whole(simulated.flushesPerSecond),
-      `${busiest} ${Math.round(share * 100)} %`,
-    ],
+    ...[whole(simulated.batchesPerSecond), whole(simulated.flushesPerSecond), ...sharesOf(simulated.busy)],
   ]
   return `| ${cells.join(' | ')} |`
 }
 
+/** The log is no limit: whoever comes while it is flushed shares the next flush, however many they are. */
+function limitOf({ 'WAL flush': _, ...limits }: Busy): string {
+  const [name] = Object.entries(limits).reduce((one, other) => (other[1] > one[1] ? other : one))
+  return name
+}
+
+const sharesOf = (busy: Busy): string[] => Object.values(busy).map(share => `${Math.round(share * 100)} %`)
+
 /** Callers enough to keep everything busy, on many accounts or few. */
-function most(replicas: number, spread: Spread, databaseCores: number): Simulated {
-  const callersPerReplica = Math.ceil(Math.max(64, 4_000 / replicas))
-  return simulate({
-    ...{ ...COMMON, costs: APART, replicas, databaseCores, spread, load: { callersPerReplica } },
-    ...{ seconds: 3, warmUpSeconds: 1 },
+function mostRow(replicas: number, spread: Spread, way: string): string {
+  const { perSecond, p50, operationsPerBatch, busy } = simulate({
+    ...{ ...COMMON, ...WAYS[way], costs: APART, replicas, databaseCores: DATABASE_CORES, spread },
+    ...{ load: { callersPerReplica: Math.ceil(CALLERS / replicas) }, seconds: 3, warmUpSeconds: 1 },
   })
-}
-
-function busiestOf(busy: Busy): readonly [string, number] {
-  return Object.entries(busy).reduce((one, other) => (other[1] > one[1] ? other : one))
-}
-
-function mostRow(replicas: number, spread: Spread, databaseCores: number): string {
-  const { perSecond, p50, operationsPerBatch, busy } = most(replicas, spread, databaseCores)
-  const shares = Object.values(busy).map(share => `${Math.round(share * 100)} %`)
-  const cells = [SPREADS[spread], databaseCores, whole(replicas), whole(perSecond), (p50 / 1_000).toFixed(1)]
-  return `| ${[...cells, operationsPerBatch.toFixed(1), ...shares].join(' | ')} |`
+  const cells = [SHORT[spread], way, whole(replicas), whole(perSecond), (p50 / 1_000).toFixed(1)]
+  return `| ${[...cells, operationsPerBatch.toFixed(1), ...sharesOf(busy)].join(' | ')} |`
 }
 
 function whole(value: number): string {
@@ -139,22 +151,28 @@ await writeResults('simulation', [
   '',
   `A database with ${DATABASE_CORES} cores of its own, ${APART.roundTrip.toFixed(0)} µs away and back, whose log takes ${APART.flush} µs to flush (both assumed); what a batch`,
   `costs it is as measured. Each replica has one core, of which a request takes ${GATEWAY_WORK} µs besides the ledger. An upstream takes`,
-  `${UPSTREAM / 1_000} ms on average. p50 and p99: of hold and settlement together. Busiest: of the database's cores, the log, the most used account's`,
-  'row, and the replicas.',
+  `${UPSTREAM / 1_000} ms on average. p50 and p99: of hold and settlement together. The last columns are how busy the database's cores were, the`,
+  'log, the row of the account that was locked longest, and the replicas.',
   ...spreads.flatMap(spread => [
     '',
     `#### ${SPREADS[spread]}`,
     '',
-    '| requests/s | replicas | kept up with | p50 ms | p99 ms | operations a batch | batches/s | flushes/s | busiest |',
-    '|---:|---:|---|---:|---:|---:|---:|---:|---|',
-    ...RATES.flatMap(rate => REPLICAS.map(replicas => rowOf(rate, replicas, spread))),
+    '| requests/s | replicas | an account goes to | kept up with | p50 ms | p99 ms | operations a batch | batches/s | flushes/s | CPU | log | row | replicas |',
+    '|---:|---:|---|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|',
+    ...RATES.flatMap(perSecond =>
+      REPLICAS.flatMap(replicas => [false, true].map(isSticky => rowOf({ perSecond, replicas, spread, isSticky }))),
+    ),
   ]),
   '',
   '#### The most there is',
   '',
-  'Callers who ask again as soon as they are answered, at least 4,000 of them in all.',
+  `${whole(CALLERS)} callers in all, who ask again as soon as they are answered; what they ask for goes to any replica, or that of an account always to the`,
+  'same one. Lanes: batches that a replica has under way at once, with its accounts divided among them; the ledger has one, and the',
+  'others show what more would bring.',
   '',
-  '| accounts | database cores | replicas | pairs/s | p50 ms | operations a batch | database CPU | WAL flush | hot row | replicas |',
-  '|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|',
-  ...spreads.flatMap(spread => [8, 32].flatMap(cores => REPLICAS.map(replicas => mostRow(replicas, spread, cores)))),
+  '| accounts | goes to | replicas | pairs/s | p50 ms | operations a batch | CPU | log | row | replicas |',
+  '|---|---|---:|---:|---:|---:|---:|---:|---:|---:|',
+  ...spreads.flatMap(spread =>
+    Object.keys(WAYS).flatMap(way => REPLICAS.map(replicas => mostRow(replicas, spread, way))),
+  ),
 ])

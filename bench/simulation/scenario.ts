@@ -23,6 +23,10 @@ export type Load = { readonly perSecond: number } | { readonly callersPerReplica
 export interface Scenario {
   readonly costs: Costs
   readonly replicas: number
+  /** Batches that a replica has under way at once, each of other accounts; the ledger has one. */
+  readonly lanes: number
+  /** Whoever balances the load sends the requests of an account to the same replica. */
+  readonly isSticky: boolean
   readonly databaseCores: number
   /** Replicas have no core of their own, but share those of the database. */
   readonly isOneMachine: boolean
@@ -34,6 +38,8 @@ export interface Scenario {
   /** What the upstream takes on average, between hold and settlement; many take less, some much more. */
   readonly upstream: number
   readonly seconds: number
+  /** Goes on after that until nothing is under way any more: only then do the books balance. */
+  readonly isDrained: boolean
   /** Not looked at: the beginning, when nobody waits yet. */
   readonly warmUpSeconds: number
   /** Of each account, in the smallest unit; a request holds `HELD` of it and uses less. */

@@ -24,13 +24,15 @@ export interface Waits {
 }
 
 export interface Simulated extends Waits {
+  /** Requests that came. */
+  readonly askedPerSecond: number
   /** Requests that were settled. */
   readonly perSecond: number
   readonly operationsPerBatch: number
   readonly batchesPerSecond: number
   readonly flushesPerSecond: number
   readonly busy: Busy
-  /** At the very end, when nothing is under way any more. */
+  /** At the very end. */
   readonly books: Books
 }
 
@@ -65,12 +67,13 @@ class Simulation {
   /** Their numbers; whoever balances the load knows who is dead. */
   private alive: readonly number[]
   private readonly waits: number[] = []
+  private askedInTime = 0
   private settledInTime = 0
   private requests = 0
 
   constructor(scenario: Scenario) {
     const { agenda } = this
-    const { costs, replicas, databaseCores, isOneMachine, spread, accounts, balance, seed } = scenario
+    const { costs, replicas, lanes, databaseCores, isOneMachine, spread, accounts, balance, seed } = scenario
     this.scenario = scenario
     this.chance = new Chance(seed)
     this.nextAccount = accountsOf(spread, accounts, this.chance)
@@ -79,13 +82,14 @@ class Simulation {
     this.replicaCores = cores ?? [this.databaseCores]
     this.database = new Database({ agenda, cores: this.databaseCores, costs, accounts, balance })
     this.replicas = Array.from({ length: replicas }, (_, place) => {
-      return new Replica({ agenda, database: this.database, cores: cores?.[place] ?? this.databaseCores, costs })
+      const own = cores?.[place] ?? this.databaseCores
+      return new Replica({ agenda, database: this.database, cores: own, costs, lanes })
     })
     this.alive = [...this.replicas.keys()]
   }
 
   run(): Simulated {
-    const { load, deaths, seconds } = this.scenario
+    const { load, deaths, seconds, isDrained } = this.scenario
     for (const place of this.replicas.keys()) {
       this.tendLater(place)
       this.pollLater(place)
@@ -97,7 +101,7 @@ class Simulation {
     this.agenda.after(seconds * SECOND, () => {
       simulated = this.look()
     })
-    this.agenda.run()
+    this.agenda.run(isDrained ? Number.POSITIVE_INFINITY : seconds * SECOND)
     if (!simulated) throw new Error('the simulation ended before its time')
     return { ...simulated, ...waitsOf(this.waits), books: this.books() }
   }
@@ -120,10 +124,11 @@ class Simulation {
   }
 
   /** Held before the upstream is asked, settled before the caller has the end of the answer. */
-  private serve(owner: number, done: () => void): void {
-    const replica = this.replicas[owner] as Replica
+  private serve(place: number, done: () => void): void {
+    const { gatewayWork, upstream, isSticky } = this.scenario
     const request = this.newRequest()
-    const { gatewayWork, upstream } = this.scenario
+    const owner = isSticky ? (this.alive[request.account % this.alive.length] as number) : place
+    const replica = this.replicas[owner] as Replica
     let waited = 0
     replica.work(gatewayWork, () => {
       const begun = this.agenda.now
@@ -145,6 +150,7 @@ class Simulation {
   }
 
   private newRequest(): Request {
+    if (this.agenda.now >= this.scenario.warmUpSeconds * SECOND) this.askedInTime++
     return { id: this.requests++, account: this.nextAccount(), cost: 1 + this.chance.below(HELD) }
   }
 
@@ -195,6 +201,7 @@ class Simulation {
     const { log, locks, counts } = this.database
     const replicaBusy = this.replicaCores.reduce((sum, { busy }) => sum + busy, 0)
     return {
+      askedPerSecond: this.askedInTime / (seconds - warmUpSeconds),
       perSecond: this.settledInTime / (seconds - warmUpSeconds),
       operationsPerBatch: counts.operations / counts.batches,
       batchesPerSecond: counts.batches / seconds,

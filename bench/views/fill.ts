@@ -24,7 +24,7 @@ export async function fill(url: string, past: Past): Promise<void> {
       await sql.unsafe(requestsOf(past, { first, last: Math.min(past.rows, first + SLICE_ROWS) - 1 }))
       say(`${Math.min(past.rows, first + SLICE_ROWS).toLocaleString('en')} requests`)
     }
-    await sql.unsafe(SUMS)
+    for (const statement of SUMS) await sql.unsafe(statement)
     for (const definition of indices) await sql.unsafe(definition)
     await sql.unsafe(`SELECT setval('usage_id_seq', ${past.rows})`)
     await sql.unsafe('VACUUM ANALYZE')

@@ -98,9 +98,16 @@ export const requestsOf = (past: Past, slice: Slice): string => `
   FROM (SELECT account_id, count(*) AS count, CAST(sum(cost) AS BIGINT) AS cost FROM used GROUP BY account_id) c
   WHERE a.id = c.account_id`
 
-/** In the order of time, as they would have come. */
-export const SUMS = `
-  INSERT INTO usage_hours
-  SELECT started_at / 3600000, account_id, key_id, model, channel, protocol, status, count(*), sum(input), sum(cache_read),
-         sum(cache_write), sum(output), sum(reasoning), sum(cost)
-  FROM usage GROUP BY 1, 2, 3, 4, 5, 6, 7 ORDER BY 1, 2, 3, 4, 5, 6, 7`
+/** In the order of time, as they would have come; days all at once, and not with each of their hours. */
+export const SUMS = [
+  'ALTER TABLE usage_hours DISABLE TRIGGER hours_changed',
+  `INSERT INTO usage_hours
+     SELECT started_at / 3600000, account_id, key_id, model, channel, protocol, status, count(*), sum(input), sum(cache_read),
+            sum(cache_write), sum(output), sum(reasoning), sum(cost)
+     FROM usage GROUP BY 1, 2, 3, 4, 5, 6, 7 ORDER BY 1, 2, 3, 4, 5, 6, 7`,
+  `INSERT INTO usage_days
+     SELECT hour / 24, account_id, key_id, model, channel, protocol, status, sum(requests), sum(input), sum(cache_read),
+            sum(cache_write), sum(output), sum(reasoning), sum(cost)
+     FROM usage_hours GROUP BY 1, 2, 3, 4, 5, 6, 7 ORDER BY 1, 2, 3, 4, 5, 6, 7`,
+  'ALTER TABLE usage_hours ENABLE TRIGGER hours_changed',
+]
