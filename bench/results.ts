@@ -1,4 +1,4 @@
-import { cpus, release, totalmem } from 'node:os'
+import { cpus, loadavg, release, totalmem } from 'node:os'
 import { join } from 'node:path'
 
 const FILE = join(import.meta.dir, 'RESULTS.md')
@@ -20,12 +20,15 @@ export async function writeResults(section: string, lines: readonly string[]): P
   process.stdout.write(`${lines.join('\n')}\n`)
 }
 
+/** What it was, and how much it had to do in the last quarter of an hour, this program's own work among it. */
 export function machine(): string {
   const [first] = cpus()
+  const load = (loadavg()[2] ?? 0).toFixed(1)
   const memory = Math.round(totalmem() / 2 ** 30)
   const day = new Date().toISOString().slice(0, 10)
   const system = `${process.platform} ${release().split('-')[0]} ${process.arch}`
-  return `${day}, ${cpus().length} cores of ${first?.model ?? 'unknown'}, ${memory} GB, ${system}, Bun ${Bun.version}`
+  const cores = `${cpus().length} cores of ${first?.model ?? 'unknown'}, ${memory} GB`
+  return `${day}, ${cores}, ${system}, Bun ${Bun.version}, load ${load}`
 }
 
 export function median(values: readonly number[]): number {

@@ -122,7 +122,9 @@ function mostRow(replicas: number, spread: Spread, way: string): string {
     ...{ ...COMMON, ...WAYS[way], costs: APART, replicas, databaseCores: DATABASE_CORES, spread },
     ...{ load: { callersPerReplica: Math.ceil(CALLERS / replicas) }, seconds: 3, warmUpSeconds: 1 },
   })
-  const cells = [SHORT[spread], way, whole(replicas), whole(perSecond), (p50 / 1_000).toFixed(1)]
+  // Nobody who came after the warm-up was served.
+  const ms = Number.isNaN(p50) ? '–' : (p50 / 1_000).toFixed(1)
+  const cells = [SHORT[spread], way, whole(replicas), whole(perSecond), ms]
   return `| ${[...cells, operationsPerBatch.toFixed(1), ...sharesOf(busy)].join(' | ')} |`
 }
 
