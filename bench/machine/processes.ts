@@ -51,8 +51,8 @@ const TICKS_PER_SECOND = 100
 export function cpuSeconds(pid: number): number {
   const ticks = family(pid).map(one => {
     // The name of the program comes before these fields, in parentheses, and may have spaces.
-    const fields = readFileSync(`/proc/${one}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? []
-    const [user, system] = [Number(fields[11]), Number(fields[12])]
+    const fields = textOf(`/proc/${one}/stat`).split(') ')[1]?.split(' ') ?? []
+    const [user, system] = [Number(fields[11] ?? 0), Number(fields[12] ?? 0)]
     return user + system
   })
   return sum(ticks) / TICKS_PER_SECOND
@@ -60,19 +60,28 @@ export function cpuSeconds(pid: number): number {
 
 /** Bytes of memory that a process and its children have. */
 export function residentBytes(pid: number): number {
-  const kilobytes = family(pid).map(one => {
-    const status = readFileSync(`/proc/${one}/status`, 'utf8')
-    return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1] ?? 0)
-  })
+  const kilobytes = family(pid).map(one => Number(/^VmRSS:\s+(\d+) kB$/m.exec(textOf(`/proc/${one}/status`))?.[1] ?? 0))
   return sum(kilobytes) * 1024
 }
 
 /** A process and all below it. Children are told by thread: whichever has started them. */
 export function family(pid: number): number[] {
-  const children = readdirSync(`/proc/${pid}/task`).flatMap(thread =>
-    readFileSync(`/proc/${pid}/task/${thread}/children`, 'utf8').split(' ').filter(Boolean).map(Number),
+  const children = threadsOf(pid).flatMap(thread =>
+    textOf(`/proc/${pid}/task/${thread}/children`).split(' ').filter(Boolean).map(Number),
   )
   return [pid, ...children.flatMap(family)]
+}
+
+/** Databases start processes for a moment: who has ended while it was looked at has nothing. */
+const threadsOf = (pid: number): string[] => orNone(() => readdirSync(`/proc/${pid}/task`)) ?? []
+const textOf = (file: string): string => orNone(() => readFileSync(file, 'utf8')) ?? ''
+
+function orNone<T>(read: () => T): T | undefined {
+  try {
+    return read()
+  } catch {
+    return undefined
+  }
 }
 
 const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0)
