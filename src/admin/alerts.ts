@@ -30,28 +30,28 @@ interface Occasion {
   readonly account: Account | undefined
   readonly actor: Actor
   readonly now: number
-  /** What was spent of late, by all whose alerts these are. */
-  readonly pace: Pace
+  /** Whose balance may be worth a word. */
+  readonly spending: readonly Spending[]
 }
 
 /** What is unusual: first what stops callers now, then what soon will. */
-export async function findAlerts({ account, actor, now, pace }: Occasion, deps: AlertsDeps): Promise<AlertView[]> {
+export async function findAlerts({ account, actor, now, spending }: Occasion, deps: AlertsDeps): Promise<AlertView[]> {
   const channels = actor.role === 'admin' ? [...(deps.channelAlerts?.() ?? []), ...missingPrices(deps.catalog())] : []
   const request = { accountId: account?.id, percent: CAP_PERCENT, now, limit: ALERTS_MAX }
   const keys = (await deps.standing.fullKeys(request)).map(keyAlert)
-  const accounts = account ? [{ account, pace }] : await poorAccounts(now, deps)
-  return [...balanceAlerts(accounts), ...keys, ...channels.slice(0, ALERTS_MAX)]
+  return [...balanceAlerts(spending), ...keys, ...channels.slice(0, ALERTS_MAX)]
 }
 
-interface Spending {
+export interface Spending {
   readonly account: Account
+  /** What was spent of late. */
   readonly pace: Pace
 }
 
-/** Those with little money, and those who spend any. */
-async function poorAccounts(now: number, { records, standing }: AlertsDeps): Promise<Spending[]> {
+/** Of all accounts: those with little money, and those who spend any. */
+export async function spendingAccounts(now: number, { records, standing }: AlertsDeps): Promise<Spending[]> {
   const from = dayOf(now, 1 - RUNWAY_DAYS_MIN)
-  const rows = await records.summary(['account'], { from }, ACCOUNTS_MAX)
+  const rows = await records.summary(['account'], { from, to: dayOf(now, 1) }, ACCOUNTS_MAX)
   const spent = new Map(rows.map(({ by, cost }) => [String(by.account), cost]))
   const found = await standing.lowAccounts({ balance: BALANCE_MIN, named: [...spent.keys()], limit: ACCOUNTS_MAX })
   const days = (now - from) / DAY_MS

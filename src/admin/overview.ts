@@ -4,7 +4,7 @@ import type { Latency, Records, SummaryRow, UsageFilter } from '../core/records.
 import type { Standing } from '../core/standing.ts'
 import type { Catalog } from '../routing/catalog.ts'
 import { accountFor, viewAccount } from './accounts.ts'
-import { type AlertsDeps, findAlerts } from './alerts.ts'
+import { type AlertsDeps, findAlerts, spendingAccounts } from './alerts.ts'
 import { type Chart, chartOf, DAY_MS, dayOf, mostTelling, readDays, seriesOf } from './chart.ts'
 import { type LatencyView, OverviewView } from './contract.ts'
 import { type Actor, confinedTo, ok, type Routes } from './route.ts'
@@ -35,17 +35,19 @@ async function overview(query: URLSearchParams, actor: Actor, deps: OverviewDeps
   const account = await accountOf(query, actor, deps)
   const filter = account ? { accountId: account.id } : {}
   const { records, standing } = deps
-  const charted = { ...filter, from: chart.from }
+  const to = dayOf(now, 1)
+  const charted = { ...filter, from: chart.from, to }
 
   // A server may look for several of them at once.
-  const [models, keys, days, { balance, held, spent }, { rows: recent }, steps, latency] = await Promise.all([
+  const [models, keys, days, { balance, held, spent }, { rows: recent }, steps, latency, others] = await Promise.all([
     records.summary([chart.unit, 'model'], charted, ROWS_MAX),
     rowsOfKeys(chart, charted, records),
-    chart.days === '30' ? [] : records.summary(['day'], { ...filter, from: dayOf(now, -29) }, ROWS_MAX),
+    chart.days === '30' ? [] : records.summary(['day'], { ...filter, from: dayOf(now, -29), to }, ROWS_MAX),
     account ?? standing.totals(),
     records.usage({ ...filter, cursor: undefined, limit: RECENT_ROWS }),
     standing.keySteps(account?.id),
     records.latency(charted, LATENCY_SAMPLE_MAX),
+    account ? [] : spendingAccounts(now, deps),
   ])
   // Beyond so many, a chart is drawn of the sums alone.
   const isTooMuch = models.length > ROWS_MAX
@@ -67,7 +69,7 @@ async function overview(query: URLSearchParams, actor: Actor, deps: OverviewDeps
     days: chart.days,
     times: chart.times.map(isoTime),
     ...(await series(chart, { models: isTooMuch ? [] : models, keys, totals }, deps)),
-    alerts: await findAlerts({ account, actor, now, pace }, deps),
+    alerts: await findAlerts({ account, actor, now, spending: account ? [{ account, pace }] : others }, deps),
     recent: await viewUsages(recent, { actor, ...deps }),
     steps: {
       channel: !deps.isSandbox(),

@@ -14,6 +14,7 @@ import { newFolder } from '../support/duet.ts'
 const ROWS = 120_000
 const START = Date.UTC(2026, 7, 1)
 const STEP_MS = (89 * 86_400_000) / ROWS
+const LAST_DAY = Date.UTC(2026, 6, 31) / 86_400_000
 const FILL_MS_MAX = 60_000
 const [ACCOUNTS, KEYS, MODELS] = [20, 200, 15]
 
@@ -60,6 +61,9 @@ async function fill(): Promise<void> {
     FROM generate_series(CAST(0 AS BIGINT), ${ROWS - 1}) AS i;
     INSERT INTO usage_hours SELECT hour, 'acc_1', 'key_1', 'acme/model-1', 'main', 'chat', 'ok', 1, 0, 0, 0, 0, 0, 0
     FROM unnest(ARRAY[${START} / 3600000, (${START} + CAST(${ROWS * STEP_MS} AS BIGINT)) / 3600000]) AS hour;
+    INSERT INTO usage_days
+    SELECT day, 'acc_' || key % ${ACCOUNTS}, 'key_' || key, 'acme/model-1', 'main', 'chat', 'ok', 1, 0, 0, 0, 0, 0, 1
+    FROM generate_series(${LAST_DAY - 119}, ${LAST_DAY}) AS day, generate_series(1, ${KEYS}) AS key;
     INSERT INTO entries (account_id, seq, kind, amount, balance, source, key_id, at, hash)
     SELECT 'acc_' || i % ${ACCOUNTS}, i / ${ACCOUNTS} + 1, 'charge', -1, 0, 'request' || lpad(i::TEXT, 9, '0'), 'key_1',
            ${START} + CAST(i * ${STEP_MS} AS BIGINT), ''
@@ -75,11 +79,11 @@ async function plansOf(work: () => Promise<unknown>): Promise<readonly string[]>
   await work().finally(() => {
     db.plans = undefined
   })
-  expect(plans.join('\n')).toMatch(/Index (Only )?Scan.* on (usage|entries)_2026_(08|09|10)/)
+  expect(plans.join('\n')).toMatch(/Index (Only )?Scan.* on (usage|entries)_(2026_(08|09|10)|days)/)
   return plans
 }
 
-const READS_ALL = /Seq Scan on (usage|entries)_2026_(08|09|10)/
+const READS_ALL = /Seq Scan on (usage|entries)_(2026_(08|09|10)|days)/
 
 const FROM = START + 20 * 86_400_000
 const TO = START + 70 * 86_400_000
@@ -130,6 +134,10 @@ describe('from indices come as well', () => {
     },
     'how long the latest took': () => records.latency({}, 1_000),
     'how long the latest of an account took': () => records.latency({ accountId: 'acc_7', from: FROM }, 1_000),
+    'a month of all accounts out of four': async () => {
+      const month = { from: (LAST_DAY - 29) * 86_400_000, to: (LAST_DAY + 1) * 86_400_000 }
+      expect(await records.summary(['day', 'model'], month, 1_000)).toHaveLength(30)
+    },
     'what was written since the last look': async () => {
       const place = await records.usagePlace()
       expect((await records.usageSince(place - 50, {}, 100)).rows).toHaveLength(50)
