@@ -8,6 +8,7 @@ import { SqlRecords } from '../../src/store/records.ts'
 import { EmbeddedDatabase } from '../../src/store/sqlite/database.ts'
 import { STORE } from '../support/databases.ts'
 import { newFolder } from '../support/duet.ts'
+import { questionsWith, type UsageQuestion } from '../support/usage-questions.ts'
 
 const ROWS = 1_000_000
 const ACCOUNTS = 20
@@ -179,16 +180,8 @@ const SINGLE: Readonly<Record<string, UsageFilter>> = {
   to: { to: TO },
 }
 
-const isOneQuestion = (a: string, b: string) => a < b && !(a.includes('status') && b.includes('status'))
-
-const QUESTIONS: readonly [title: string, filter: UsageFilter][] = [
-  ['nothing', {}],
-  ...Object.entries(SINGLE),
-  ...Object.entries(SINGLE).flatMap(([a, one]) =>
-    Object.entries(SINGLE)
-      .filter(([b]) => isOneQuestion(a, b))
-      .map(([b, other]): [string, UsageFilter] => [`${a} and ${b}`, { ...one, ...other }]),
-  ),
+const QUESTIONS: readonly UsageQuestion[] = [
+  ...questionsWith(SINGLE),
   ['everything', { ...SINGLE.account, ...SINGLE.key, ...SINGLE.model, status: 'ok', from: FROM, to: TO }],
 ]
 

@@ -6,6 +6,7 @@ import { Partitions } from '../../src/store/postgres/partitions.ts'
 import { SqlRecords } from '../../src/store/records.ts'
 import { databaseOf } from '../support/databases.ts'
 import { newFolder } from '../support/duet.ts'
+import { questionsWith } from '../support/usage-questions.ts'
 
 /**
  * What a page costs must not depend on how many records there are. Three months of them, in few enough rows for a test: it is
@@ -98,20 +99,8 @@ const SINGLE: Readonly<Record<string, UsageFilter>> = {
   to: { to: TO },
 }
 
-const isOneQuestion = (a: string, b: string) => a < b && !(a.includes('status') && b.includes('status'))
-
-const QUESTIONS: readonly [title: string, filter: UsageFilter][] = [
-  ['nothing', {}],
-  ...Object.entries(SINGLE),
-  ...Object.entries(SINGLE).flatMap(([a, one]) =>
-    Object.entries(SINGLE)
-      .filter(([b]) => isOneQuestion(a, b))
-      .map(([b, other]): [string, UsageFilter] => [`${a} and ${b}`, { ...one, ...other }]),
-  ),
-]
-
 describe('a page of usage records', () => {
-  for (const [title, filter] of QUESTIONS) {
+  for (const [title, filter] of questionsWith(SINGLE)) {
     test(`by ${title} comes from an index`, async () => {
       const plans = await plansOf(async () => {
         const { next, rows } = await records.usage({ ...filter, cursor: undefined, limit: 50 })
