@@ -1,4 +1,4 @@
-import { mkdirSync } from 'node:fs'
+import { accessSync, constants, existsSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Config } from './config/config.ts'
 import { type Store, StoreUnavailable } from './core/store.ts'
@@ -35,8 +35,25 @@ function openEmbedded({ dataFolder, durability }: StoreConfig): Store {
   try {
     return openSqlite({ path, durability })
   } catch (error) {
-    if (!String(error).includes('database is locked')) throw error
-    throw new Error(`another Duet is using ${path}; stop it, or choose another folder with DUET_DATA`)
+    if (String(error).includes('database is locked')) {
+      throw new Error(`another Duet is using ${path}; stop it, or choose another folder with DUET_DATA`)
+    }
+    // The database's own words would be of a faulty disk.
+    const forbidden = [dataFolder, path, `${path}-wal`, `${path}-shm`].find(isForbidden)
+    if (forbidden === undefined) throw error
+    throw new Error(
+      `${forbidden} must be readable and writable: give it to the user that Duet runs as, or choose another folder with DUET_DATA`,
+    )
+  }
+}
+
+function isForbidden(path: string): boolean {
+  if (!existsSync(path)) return false
+  try {
+    accessSync(path, constants.R_OK | constants.W_OK)
+    return false
+  } catch {
+    return true
   }
 }
 

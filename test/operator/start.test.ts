@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { STORE, storeEnv } from '../support/databases.ts'
 import { type Duet, failToStart, type JsonBody, newFolder, startDuet } from '../support/duet.ts'
@@ -9,6 +9,10 @@ import { eventually } from '../support/wire.ts'
 
 /** Alone on PostgreSQL: a whole lease passes before the dead are known to be dead, and another until somebody may say so. */
 const RECOVERED_MS_MAX = 40_000
+
+/** Root may write anywhere, but for this privilege. */
+const CONFINED = process.getuid?.() === 0 ? ['setpriv', '--bounding-set=-dac_override'] : []
+const canConfine = CONFINED.length === 0 || Bun.which('setpriv') !== null
 
 describe('the first start', () => {
   let duet: Duet
@@ -119,6 +123,21 @@ describe('a later start', () => {
     expect(code).toBe(1)
     expect(output).toContain('another Duet is using')
     await first.stop()
+  })
+
+  test.if(STORE === 'sqlite' && canConfine)('on a database that it may not write says whose it should be', async () => {
+    const first = await startDuet()
+    await first.stop()
+    const database = join(first.folder, 'data/duet.db')
+    chmodSync(database, 0o400)
+    const second = Bun.spawnSync([...CONFINED, join(import.meta.dir, '../../bin/duet'), 'start'], {
+      cwd: first.folder,
+      env: { PATH: process.env.PATH, HOME: first.folder, DUET_PORT: '0', DUET_DATA: join(first.folder, 'data') },
+    })
+    expect(second.exitCode).toBe(1)
+    expect(String(second.stderr)).toBe(
+      `duet: cannot start: ${database} must be readable and writable: give it to the user that Duet runs as, or choose another folder with DUET_DATA\n`,
+    )
   })
 })
 
