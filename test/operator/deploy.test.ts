@@ -132,6 +132,22 @@ describe('nginx.conf', () => {
     expect(rules.filter(rule => rule.includes('non_idempotent'))).toEqual(['http_503 non_idempotent'])
   })
 
+  test('sends again what nobody has seen, and what only reads, but not for ever', () => {
+    const [body = ''] = all(conf, /\$ends_here \{([\s\S]+?)\n {2}\}/g)
+    const rules = [...body.matchAll(/"~(.+)" (\S+);/g)].map(([, pattern = '', value]) => ({ pattern, value }))
+    const ends = (attempts: string) =>
+      (rules.find(({ pattern }) => new RegExp(pattern).test(attempts))?.value ?? 'yes') === 'yes'
+    expect(rules).toHaveLength(3)
+    for (const seen of ['POST 442', 'POST 10', 'POST 0, 442', 'POST 0 : 442', 'POST -', 'DELETE 80']) {
+      expect({ seen, ends: ends(seen) }).toEqual({ seen, ends: true })
+    }
+    for (const unseen of ['POST 0', 'POST 442, 0', 'POST 0 : 0', 'GET 442', `POST 0${' : 0'.repeat(7)}`]) {
+      expect({ unseen, ends: ends(unseen) }).toEqual({ unseen, ends: false })
+    }
+    expect(ends(`POST 0${' : 0'.repeat(8)}`)).toBe(true)
+    expect(ends(`GET 80${' : 80'.repeat(8)}`)).toBe(true)
+  })
+
   test('logs neither queries nor headers of callers', () => {
     const [format = ''] = all(conf, /log_format duet ([\s\S]+?);/g)
     expect(format).toContain('$uri')
