@@ -17,10 +17,12 @@ export async function openAudit({
     const store = await openStore({ dataFolder, durability: 'process' })
     return { audit: store.audit, close: async () => store.close() }
   }
-  const [{ PostgresDatabase }, { currentVersion, MIGRATIONS }] = await Promise.all([
+  const [{ PostgresDatabase }, { currentVersion, MIGRATIONS }, { requireOwnSessions }] = await Promise.all([
     import('./store/postgres/database.ts'),
     import('./store/postgres/migrate.ts'),
+    import('./store/postgres/own-sessions.ts'),
   ])
+  await requireOwnSessions(databaseUrl)
   const db = new PostgresDatabase({ url: databaseUrl, connections: 1 })
   if ((await currentVersion(db)) < MIGRATIONS.length) {
     await db.close()

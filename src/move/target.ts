@@ -14,22 +14,23 @@ const CONNECT_SECONDS_MAX = 5
 const LOCK_MS_MAX = 5_000
 
 /** One connection without limits of time: what is copied, counted and checked at once is as large as the source. */
-const SESSION = {
-  application_name: 'duet move',
-  statement_timeout: 0,
-  idle_in_transaction_session_timeout: 0,
-  lock_timeout: LOCK_MS_MAX,
-  client_min_messages: 'warning',
-}
+const SETTINGS = `
+  SET LOCAL statement_timeout = 0;
+  SET LOCAL idle_in_transaction_session_timeout = 0;
+  SET LOCAL lock_timeout = ${LOCK_MS_MAX};
+  SET LOCAL client_min_messages = warning`
 
 /** Everything in one transaction, which ends with `work`: until then nobody sees any of it, and if it fails it never was. */
 export async function intoTarget<T>(url: string, work: (target: MoveTarget) => Promise<T>): Promise<T> {
   const sql = new SQL({
     ...{ url, adapter: 'postgres', bigint: true, max: 1 },
-    ...{ connectionTimeout: CONNECT_SECONDS_MAX, connection: SESSION },
+    ...{ connectionTimeout: CONNECT_SECONDS_MAX, connection: { application_name: 'duet move' } },
   })
   try {
-    return await sql.begin(tx => work(new MoveTarget(tx)))
+    return await sql.begin(async tx => {
+      await tx.unsafe(SETTINGS)
+      return work(new MoveTarget(tx))
+    })
   } catch (error) {
     if (isUnavailable(error)) throw new StoreUnavailable('the database is away', { cause: error })
     throw error

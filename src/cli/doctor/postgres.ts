@@ -1,8 +1,10 @@
 import { readSecret } from '../../config/secrets.ts'
 import { createSealer } from '../../core/seal.ts'
+import { StoreUnavailable } from '../../core/store.ts'
 import { PostgresDatabase } from '../../store/postgres/database.ts'
 import { currentVersion, MIGRATIONS } from '../../store/postgres/migrate.ts'
 import { REPLICA_CONNECTIONS } from '../../store/postgres/open.ts'
+import { requireOwnSessions } from '../../store/postgres/own-sessions.ts'
 import type { Context } from '../command.ts'
 import { askingDatabase, placeOf } from '../database.ts'
 import { asCommandError } from '../failure.ts'
@@ -20,11 +22,12 @@ export async function checkPostgres(url: string, { env, clock }: Context): Promi
   const db = new PostgresDatabase({ url, connections: 1 })
   try {
     return await askingDatabase(place, async () => {
+      await requireOwnSessions(url)
       const server = await checkVersion(db, place)
       if (server.status === 'failed') return [server]
       const schema = await checkSchema(db)
       const rest = schema.status === 'ok' ? [...(await checkLocks(db)), await checkSecret(db, env)] : []
-      return [server, schema, await checkClock(db, clock), await checkConnections(db), ...rest]
+      return [server, schema, await checkClock(db, clock), await checkConnections(db, url), ...rest]
     })
   } catch (error) {
     return [failed(NAME, asCommandError(error).message)]
@@ -78,15 +81,32 @@ const CONNECTIONS = `
          ) AS most,
          (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend') AS used`
 
-async function checkConnections(db: PostgresDatabase): Promise<Check> {
+async function checkConnections(db: PostgresDatabase, url: string): Promise<Check> {
   const row = await db.get<ConnectionsRow>(CONNECTIONS)
   const [most, used] = [Number(row?.most), Number(row?.used)]
   const replicas = Math.floor(most / REPLICA_CONNECTIONS)
   const text = `${most} for everyone, ${used} in use; a replica has up to ${REPLICA_CONNECTIONS}: room for ${count(replicas, 'replica')}`
   if (replicas === 0) return failed('connections', text)
-  return most - used < REPLICA_CONNECTIONS
-    ? warning('connections', `${text}, but not for one more`)
-    : ok('connections', text)
+  if (most - used < REPLICA_CONNECTIONS) return warning('connections', `${text}, but not for one more`)
+  return (await areGiven(url)) ? ok('connections', text) : warning('connections', `${text}, ${NOT_GIVEN}`)
+}
+
+const GIVEN_MS_MAX = 5_000
+const NOT_GIVEN =
+  'but they were not given just now: a pooler in between needs room for all of them (PgBouncer: default_pool_size, max_client_conn)'
+
+/** Who has a pooler in between has less than the server allows, and is not told how much. */
+async function areGiven(url: string): Promise<boolean> {
+  const db = new PostgresDatabase({ url, connections: REPLICA_CONNECTIONS, answerMsMax: GIVEN_MS_MAX })
+  try {
+    await Promise.all(Array.from({ length: REPLICA_CONNECTIONS }, () => db.get('SELECT 1')))
+    return true
+  } catch (error) {
+    if (error instanceof StoreUnavailable) return false
+    throw error
+  } finally {
+    await db.close()
+  }
 }
 
 interface LocksRow {

@@ -5,13 +5,18 @@ import { storeErrorOf } from './errors.ts'
 export interface ConnectionOptions {
   readonly url: string
   /** What the server is told for it. */
-  readonly settings: Readonly<Record<string, string | number>>
+  readonly settings: Settings
+}
+
+export type Settings = Readonly<Record<string, string | number>>
+
+interface Line {
+  readonly sql: SQL
+  /** Whether the server was told the settings since it was last connected to. */
+  isTold: boolean
 }
 
 const CONNECT_SECONDS_MAX = 5
-
-/** Where the ledger and everyone else begin, whatever else an operator has made of the database. */
-const ALWAYS = { application_name: 'duet', default_transaction_isolation: 'read committed' }
 
 /**
  * One connection, for one user at a time: the driver would hand a question to a busy one of several, behind whatever it is
@@ -19,11 +24,11 @@ const ALWAYS = { application_name: 'duet', default_transaction_isolation: 'read 
  */
 export class Connection {
   private readonly options: ConnectionOptions
-  private sql: SQL
+  private line: Line
 
   constructor(options: ConnectionOptions) {
     this.options = options
-    this.sql = open(options)
+    this.line = open(options.url)
   }
 
   /**
@@ -31,14 +36,18 @@ export class Connection {
    * `StoreUnavailable`, whatever the driver says of it.
    */
   async use<T>(silenceMsMax: number, work: (sql: SQL, heard: () => void) => Promise<T>): Promise<T> {
-    const { sql } = this
+    const { line } = this
     const { promise: silence, reject } = Promise.withResolvers<never>()
     const timer = setTimeout(() => {
       reject(new StoreUnavailable('the database does not answer'))
       this.replace()
     }, silenceMsMax)
+    const ask = async () => {
+      if (!line.isTold) await tell(line, this.options.settings)
+      return work(line.sql, () => timer.refresh())
+    }
     try {
-      return await Promise.race([work(sql, () => timer.refresh()), silence])
+      return await Promise.race([ask(), silence])
     } catch (error) {
       throw storeErrorOf(error)
     } finally {
@@ -47,18 +56,42 @@ export class Connection {
   }
 
   async close(): Promise<void> {
-    await this.sql.close({ timeout: 0 })
+    await this.line.sql.close({ timeout: 0 })
   }
 
   /** What does not answer may never do so, and would be waited for for ever. The server ends what it was asked by itself. */
   private replace(): void {
     this.close().catch(() => {})
-    this.sql = open(this.options)
+    this.line = open(this.options.url)
   }
 }
 
-const open = ({ url, settings }: ConnectionOptions): SQL =>
-  new SQL({
-    ...{ url, adapter: 'postgres', bigint: true, max: 1 },
-    ...{ connectionTimeout: CONNECT_SECONDS_MAX, connection: { ...ALWAYS, ...settings } },
+function open(url: string): Line {
+  const onclose = () => {
+    line.isTold = false
+  }
+  const sql = new SQL({
+    // Nothing is prepared under a name. The driver's names are the same in every connection: behind a pooler that is told to
+    // pool transactions while we run, another one's statement would be executed with our values. It is about 50 µs for each.
+    ...{ url, adapter: 'postgres', bigint: true, max: 1, prepare: false, onclose },
+    ...{ connectionTimeout: CONNECT_SECONDS_MAX, connection: { application_name: 'duet' } },
   })
+  const line: Line = { sql, isTold: false }
+  return line
+}
+
+/** By itself, and not with the first word to the server: a pooler in between refuses most settings there. */
+async function tell(line: Line, settings: Settings): Promise<void> {
+  const told = Object.entries(settings).map(([name, value]) => `set_config('${name}', '${value}', false)`)
+  if (told.length === 0) return
+  // Who is lost just when it was told is another one afterwards, and knows nothing.
+  while (!line.isTold) {
+    line.isTold = true
+    try {
+      await line.sql.unsafe(`SELECT ${told}`)
+    } catch (error) {
+      line.isTold = false
+      throw error
+    }
+  }
+}

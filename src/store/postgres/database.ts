@@ -1,7 +1,7 @@
 import type { SQL, TransactionSQL } from 'bun'
 import type { Database, Dialect, Result, Statement, Value, Work } from '../database.ts'
 import { alone } from './alone.ts'
-import { Connection, type ConnectionOptions } from './connection.ts'
+import { Connection, type ConnectionOptions, type Settings } from './connection.ts'
 import { isConflict } from './errors.ts'
 import { Gate } from './gate.ts'
 
@@ -11,7 +11,7 @@ export interface PostgresOptions {
   /** Milliseconds until a server that does not answer a question is given up, and until nobody waits for a connection. */
   readonly answerMsMax?: number
   /** What else the server is told for each connection. */
-  readonly settings?: Readonly<Record<string, string | number>>
+  readonly settings?: Settings
 }
 
 const ANSWER_MS_MAX = 10_000
@@ -21,6 +21,8 @@ const TRIES_MAX = 10
 
 /** The server gives up a little sooner, so that as a rule it is the one to say why. */
 const session = (answerMsMax: number) => ({
+  // Where the ledger and everyone else begin, whatever else an operator has made of the database.
+  default_transaction_isolation: 'read committed',
   statement_timeout: Math.floor(answerMsMax * 0.9),
   lock_timeout: Math.floor(answerMsMax * 0.8),
   idle_in_transaction_session_timeout: answerMsMax,
@@ -110,7 +112,8 @@ export class PostgresDatabase implements Database {
    * connection of its own; returns how to end it.
    */
   async listen(channel: string, heard: (payload: string) => void, connected: () => void): Promise<() => void> {
-    const connection = new Connection(this.options)
+    // The driver listens over a connection that it makes for that: the one to be told something would be another.
+    const connection = new Connection({ url: this.options.url, settings: {} })
     this.listening.add(connection)
     const end = () => {
       this.listening.delete(connection)

@@ -26,11 +26,14 @@ const TOO_SLOW_STATE = '57014'
 
 const isBusy = (error: unknown): boolean => [LOCKED_STATE, TOO_SLOW_STATE].includes(stateOf(error))
 
+/** A pooler that will never let a word of the address through, and calls it what it calls a server that is away. */
+const isRefusedByPooler = (error: unknown): boolean => String(error).includes('unsupported startup parameter')
+
 /** Nobody is to blame who asked. */
 export const isUnavailable = (error: unknown): boolean =>
   error instanceof StoreUnavailable ||
   isBusy(error) ||
-  AWAY_STATES.test(stateOf(error)) ||
+  (AWAY_STATES.test(stateOf(error)) && !isRefusedByPooler(error)) ||
   AWAY_CODES.test(codeOf(error))
 
 /** As the rest of the house knows it. */

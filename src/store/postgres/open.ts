@@ -4,6 +4,7 @@ import { portsOf } from '../ports.ts'
 import { PostgresDatabase } from './database.ts'
 import { PostgresLedger } from './ledger.ts'
 import { migrate } from './migrate.ts'
+import { requireOwnSessions } from './own-sessions.ts'
 import { Partitions } from './partitions.ts'
 import { PostgresReplicas } from './replicas.ts'
 
@@ -69,6 +70,7 @@ export async function openPostgres({ url, retentionMonths, leaseMs = LEASE_MS }:
   }
   const upkeep = new Partitions(db, { retentionMonths })
   try {
+    await requireOwnSessions(url)
     await migrate(db)
     await upkeep.makeAhead()
   } catch (error) {

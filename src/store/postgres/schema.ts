@@ -1,11 +1,15 @@
 import { type Schema, type SchemaEvents, stepsAfter } from '../schema.ts'
 import { PostgresDatabase } from './database.ts'
 import { currentVersion, MIGRATIONS, migrate, SCHEMA_LOCK } from './migrate.ts'
+import { requireOwnSessions } from './own-sessions.ts'
 
 export function postgresSchema(url: string, { waiting }: Pick<SchemaEvents, 'waiting'>): Schema {
   const db = new PostgresDatabase({ url, connections: 1 })
   const names = MIGRATIONS.map(({ name }) => name)
-  const pending = async () => stepsAfter(await currentVersion(db), names)
+  const pending = async () => {
+    await requireOwnSessions(url)
+    return stepsAfter(await currentVersion(db), names)
+  }
   return {
     newest: names.length,
     pending,
