@@ -89,6 +89,8 @@ export class WatchedStream {
   private isUnderWay = false
   /** The caller is ready for more. */
   private isAwaited = false
+  /** More is awaited of the upstream: whoever waits there hears of the end of the call, too. */
+  private isReceiving = false
 
   constructor(parts: Watched) {
     this.parts = parts
@@ -150,8 +152,12 @@ export class WatchedStream {
     if (this.isAwaited) return
     this.isAwaited = true
     const isRead = this.broken || this.unread || this.reader.hasNext || this.parts.answer.isComplete
-    if (isRead) this.proceed()
-    else this.parts.upstream.next().then(this.take, this.lose)
+    if (isRead) {
+      this.proceed()
+      return
+    }
+    this.isReceiving = true
+    this.parts.upstream.next().then(this.take, this.lose)
   }
 
   /**
@@ -159,6 +165,7 @@ export class WatchedStream {
    * for each step of that would take longer than the steps.
    */
   private readonly take = (chunk: Uint8Array | undefined): void => {
+    this.isReceiving = false
     this.feed(chunk)
     const text = this.convert()
     if (text !== '' && !this.broken && !this.isOver && this.isCovered) this.say(text)
@@ -166,6 +173,7 @@ export class WatchedStream {
   }
 
   private readonly lose = (error: unknown): void => {
+    this.isReceiving = false
     this.fail(error).then(text => this.say(text))
   }
 
@@ -198,6 +206,8 @@ export class WatchedStream {
         const goesOn = () => meter.extend(answer.seen)
         const ended = await this.ending(last, async () => ((await goesOn()) ? undefined : this.finishShort(last)))
         if (ended !== undefined) return ended
+        // It was cut while it waited for money: what was not charged then is not delivered.
+        if (this.broken) throw this.broken
       }
       if (last !== '') return last
     }
@@ -236,10 +246,15 @@ export class WatchedStream {
     }
   }
 
-  private receive(): Promise<Uint8Array | undefined> {
+  private async receive(): Promise<Uint8Array | undefined> {
     const { answer, upstream } = this.parts
-    // Of an answer that is complete only its end mark can be missing: a silence, or a broken line, stands for it.
-    return answer.isComplete ? upstream.next(END_MARK_MS_MAX).catch(() => undefined) : upstream.next()
+    this.isReceiving = true
+    try {
+      // Of an answer that is complete only its end mark can be missing: a silence, or a broken line, stands for it.
+      return await (answer.isComplete ? upstream.next(END_MARK_MS_MAX).catch(() => undefined) : upstream.next())
+    } finally {
+      this.isReceiving = false
+    }
   }
 
   private get isOver(): boolean {
@@ -335,7 +350,7 @@ export class WatchedStream {
 
   /** The signal also ends finished and overdue calls; only these reasons come when nobody may be reading. */
   private isCutBy(failure: Failure): boolean {
-    if (failure.kind === 'upstream-timeout') return failure.phase === 'total' && !this.isAwaited
+    if (failure.kind === 'upstream-timeout') return failure.phase === 'total' && !this.isReceiving
     return failure.kind === 'client-gone' || failure.kind === 'shutting-down'
   }
 
