@@ -3,6 +3,7 @@ import type { Locator, Page } from 'playwright-core'
 import { describeInBrowser, openConsole } from '../support/browser.ts'
 import { type Duet, type JsonBody, startDuet } from '../support/duet.ts'
 import { inviteMember, type Person, signInAsOperator } from '../support/people.ts'
+import { eventually } from '../support/wire.ts'
 
 /** Its sandbox channel speaks chat, so that messages has to be translated for it. */
 const MODEL = 'anthropic/claude-sonnet-4.6'
@@ -18,7 +19,11 @@ describeInBrowser('the playground', () => {
   afterAll(() => duet.stop())
 
   const open = (query: string, as = operator) => openConsole(duet, { path: `/playground?${query}`, as })
-  const receiptOf = async (id: string): Promise<JsonBody> => (await duet.admin('GET', `/api/usage/${id}`)).body
+  /** The page shows the text of an answer before its end, and there is no receipt before that. */
+  const receiptOf = async (id: string): Promise<JsonBody> => {
+    const receipt = () => duet.admin('GET', `/api/usage/${id}`)
+    return (await eventually(receipt, ({ status }) => status === 200)).body
+  }
 
   test('asks one model through both protocols, and shows what each call cost', async () => {
     const page = await open('protocol=both')
@@ -161,6 +166,7 @@ describeInBrowser('the playground', () => {
     await ask(theirs, 'Translate this')
     await answerOf(theirs, 'Messages').getByText('You said').waitFor()
     expect(await theirs.getByRole('tab', { name: 'Upstream' }).count()).toBe(0)
+    await figure(answerOf(theirs, 'Messages'), 'Cost').locator('data').waitFor()
     expect(await figure(answerOf(theirs, 'Messages'), 'Channel').count()).toBe(0)
     const { account } = await receiptOf(await requestIdOf(answerOf(theirs, 'Messages')))
     expect(account).toBe(member.session.account.id)

@@ -8,6 +8,8 @@ export interface Line {
   /** As fast as it is taken. */
   flood(bytes: Uint8Array): void
   close(): void
+  /** Says that nothing more will come. It is open until the other side has heard of it, and has closed it. */
+  sayGoodbye(): void
   reset(): void
   /** How many requests have come on it, this one included. */
   readonly turn: number
@@ -90,6 +92,7 @@ const lineOf = (socket: Socket<State>): Line => ({
     pour(socket)
   },
   close: () => void socket.end(),
+  sayGoodbye: () => void socket.shutdown(),
   reset: () => void socket.terminate(),
   turn: socket.data.turn,
 })

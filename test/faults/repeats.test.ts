@@ -154,7 +154,7 @@ describe('a caller who leaves and comes back gets all of the answer', () => {
 test('a caller who will wait no longer is told so, and finds the call again', async () => {
   const caller = await newCaller(duet)
   const scene = new NamedScene(SOME_WHOLE, answersLate)
-  const impatient = scene.ask(duet, caller, { headers: { 'x-stainless-timeout': '0.2' } })
+  const impatient = scene.ask(duet, caller, { headers: { 'x-stainless-timeout': '1' } })
   expectError(await impatient.readAll(), { status: 504, code: 'upstream_timeout' })
   const back = scene.ask(duet, caller)
   await underWay(2)
@@ -516,59 +516,66 @@ test('after all of these the books add up', () => expectVerified(duet))
 
 // ── what outlives the process ───────────────────────────────────────────────────────────────────────────────────────
 
-test('an answer outlives a kill -9 right after its last byte, a stop, and nothing of it can be read; after its time it is forgotten', async () => {
-  let own = await startDuet({ config: configFor(upstream) })
-  const caller = await newCaller(own)
-  const [whole, stream, late] = [
-    new NamedScene(SOME_WHOLE),
-    new NamedScene(SOME_STREAM),
-    new NamedScene(SOME_STREAM, answersLate),
-  ]
-  const scenes = [whole, stream]
-  const interrupted = late.ask(own, caller)
-  expect(await interrupted.readUntil(TEXT)).toBe(true)
-  const firsts = await Promise.all(scenes.map(scene => scene.ask(own, caller).readAll()))
-  await own.stop('SIGKILL')
-  await interrupted.readAll().catch(() => {})
+/** On PostgreSQL a name that a dead process had claimed is free when it is certain that it is dead: a lease later. */
+const OUTLIVES_MS_MAX = 90_000
 
-  const stored = await storedBytes(own.folder)
-  expect(stored).not.toContain(TEXT.slice(0, 20))
-  for (const { name } of scenes) expect(stored).not.toContain(name)
+test(
+  'an answer outlives a kill -9 right after its last byte, a stop, and nothing of it can be read; after its time it is forgotten',
+  async () => {
+    let own = await startDuet({ config: configFor(upstream) })
+    const caller = await newCaller(own)
+    const [whole, stream, late] = [
+      new NamedScene(SOME_WHOLE),
+      new NamedScene(SOME_STREAM),
+      new NamedScene(SOME_STREAM, answersLate),
+    ]
+    const scenes = [whole, stream]
+    const interrupted = late.ask(own, caller)
+    expect(await interrupted.readUntil(TEXT)).toBe(true)
+    const firsts = await Promise.all(scenes.map(scene => scene.ask(own, caller).readAll()))
+    await own.stop('SIGKILL')
+    await interrupted.readAll().catch(() => {})
 
-  own = await own.restart()
-  const repeat = async () => {
-    for (const [place, scene] of scenes.entries()) {
-      const first = firsts[place]
-      if (first) expectReplay(await scene.ask(own, caller).readAll(), first)
+    const stored = await storedBytes(own.folder)
+    expect(stored).not.toContain(TEXT.slice(0, 20))
+    for (const { name } of scenes) expect(stored).not.toContain(name)
+
+    own = await own.restart()
+    const repeat = async () => {
+      for (const [place, scene] of scenes.entries()) {
+        const first = firsts[place]
+        if (first) expectReplay(await scene.ask(own, caller).readAll(), first)
+      }
     }
-  }
-  await repeat()
-  late.goOn()
-  const afresh = await late.ask(own, caller).readAll()
-  expectFirst(afresh)
-  firsts.push(afresh)
-  scenes.push(late)
-  expect(await own.stop()).toBe(0)
+    await repeat()
+    late.goOn()
+    const afresh = await late.ask(own, caller).readAll()
+    expectFirst(afresh)
+    firsts.push(afresh)
+    scenes.push(late)
+    expect(await own.stop()).toBe(0)
 
-  own = await own.restart()
-  await repeat()
-  expect(scenes.map(({ visits }) => visits.length)).toEqual([1, 1, 2])
-  const books = await settledBooks(own, caller.account, 4)
-  expectSound(books)
-  expect(chargesIn(books)).toHaveLength(3)
-  await expectVerified(own)
-  expect(await own.stop()).toBe(0)
+    own = await own.restart()
+    await repeat()
+    expect(scenes.map(({ visits }) => visits.length)).toEqual([1, 1, 2])
+    const books = await settledBooks(own, caller.account, 4)
+    expectSound(books)
+    expect(chargesIn(books)).toHaveLength(3)
+    await expectVerified(own)
+    expect(await own.stop()).toBe(0)
 
-  await expireAnswers(own)
-  own = await own.restart()
-  for (const scene of scenes) expectFirst(await scene.ask(own, caller).readAll())
-  expect(scenes.map(({ visits }) => visits.length)).toEqual([2, 2, 3])
-  const after = await settledBooks(own, caller.account, 7)
-  expectSound(after)
-  expect(chargesIn(after)).toHaveLength(6)
-  await expectVerified(own)
-  expect(await own.stop()).toBe(0)
-})
+    await expireAnswers(own)
+    own = await own.restart()
+    for (const scene of scenes) expectFirst(await scene.ask(own, caller).readAll())
+    expect(scenes.map(({ visits }) => visits.length)).toEqual([2, 2, 3])
+    const after = await settledBooks(own, caller.account, 7)
+    expectSound(after)
+    expect(chargesIn(after)).toHaveLength(6)
+    await expectVerified(own)
+    expect(await own.stop()).toBe(0)
+  },
+  OUTLIVES_MS_MAX,
+)
 
 test.skipIf(!canLimit)('an answer that cannot be paid for is not stored, and may be asked for again', async () => {
   const own = await startLimited(configFor(upstream))

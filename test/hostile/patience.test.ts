@@ -50,7 +50,7 @@ test.concurrent('a connection that is silent, or dribbles its headers, is closed
     false,
     false,
   ])
-}, 25_000)
+}, 60_000)
 
 test.concurrent('a stream whose upstream is silent shows a sign of life', async () => {
   const leaving = new AbortController()
@@ -71,7 +71,7 @@ test.concurrent('a stream whose upstream is silent shows a sign of life', async 
   leaving.abort()
   expect(chat).toEndWith(': keepalive\n\n')
   expect([framesOf(messages)[0]?.event, framesOf(messages).at(-1)?.event]).toEqual(['message_start', 'ping'])
-}, 25_000)
+}, 60_000)
 
 test.concurrent('ten thousand idle connections hinder nobody, and leave nothing behind', async () => {
   const wanted = 10_000
@@ -99,7 +99,7 @@ test.concurrent('ten thousand idle connections hinder nobody, and leave nothing 
   const [, second = 0, third = 0] = withIdle
   expect(third - second).toBeLessThan(count * 1024)
   expect(await duet.stop()).toBe(0)
-}, 25_000)
+}, 60_000)
 
 /** Connections that have been used once, as a client's pool leaves them. */
 async function openIdle({ url }: Duet, count: number) {
@@ -150,7 +150,7 @@ test.concurrent('a reader who takes nothing for too long has left: the upstream 
   const [row] = await eventually(
     () => usageOf(app),
     rows => rows.length > 0,
-    15_000,
+    40_000,
   )
   expect(row).toMatchObject({ status: 'client_gone', protocol: 'messages', source: 'counted' })
   expect(row.tokens.output).toBeGreaterThan(1_000)
@@ -171,7 +171,7 @@ test.concurrent('a reader who takes nothing for too long has left: the upstream 
   ).toBe(2)
   expect(await app.stop(new AbortController().signal)).toBe(true)
   await upstream.stop()
-}, 25_000)
+}, 60_000)
 
 test.concurrent('a sender who takes too long for a body is told so and cut off, however busy it is', async () => {
   const limits = { ...EDGE_LIMITS, body: { ...EDGE_LIMITS.body, secondsMax: 0.5 } }
@@ -195,7 +195,7 @@ test.concurrent('a sender who takes too long for a body is told so and cut off, 
   const metrics = await (await fetch(`${app.url}/metrics`)).text()
   expect(metrics).toContain('duet_inflight_requests 0\n')
   expect(await app.stop(new AbortController().signal)).toBe(true)
-}, 25_000)
+}, 60_000)
 
 /** A Duet in this process, with other limits than it has by itself. */
 async function startImpatient(base: string, limits: typeof EDGE_LIMITS): Promise<App> {

@@ -28,8 +28,10 @@ const STEPS = IS_EMBEDDED ? 100_000 : 1_500
 const SABOTAGED_STEPS = IS_EMBEDDED ? 5_000 : 1_200
 /** Always the same: which promise is the first to be found broken depends on it. */
 const SABOTAGED_SEED = 1
-/** Half a minute on two idle cores; a test that hangs must end. */
-const TIME_MS_MAX = 300_000
+/** No process may be lucky enough never to die before a statement that is rare: then there are more of them. */
+const MORE_TURNS_MAX = 3
+/** Half a minute on two idle cores, for each turn; a test that hangs must end. */
+const TIME_MS_MAX = 900_000
 
 test(
   'a ledger keeps its promises whatever is asked of it at once, whenever the disk fails, and wherever its process dies',
@@ -48,7 +50,12 @@ test(
       return
     }
     expect([...deaths.keys()].sort()).toEqual([...POINTS].sort())
-    expect([...diedBefore].sort()).toEqual([...written].sort())
+    const spared = () => [...written].filter(statement => !diedBefore.has(statement))
+    for (let turn = 1; turn <= MORE_TURNS_MAX && spared().length > 0; turn++) {
+      const { toll } = await drive({ seed: seed + turn, steps, folder: newFolder(), engine })
+      for (const statement of toll.diedBefore) diedBefore.add(statement)
+    }
+    expect(spared()).toEqual([])
   },
   TIME_MS_MAX,
 )

@@ -156,7 +156,7 @@ describe('a key for so many requests at once', () => {
     const caller = await limitedCaller({ max_concurrent: 1 })
     const { open, opened } = gate()
     stage.answer = visit => opened.then(() => answering({ input: 1, output: 1 })(visit))
-    const headers = { 'idempotency-key': 'once', 'x-stainless-timeout': '0.05' }
+    const headers = { 'idempotency-key': 'once', 'x-stainless-timeout': '1' }
     expect((await post(stage.duet, CHAT, REQUEST, { key: caller.key, headers })).status).toBe(504)
     expectError(await call(caller), LIMITED)
     open()

@@ -131,12 +131,8 @@ for (const protocol of PROTOCOLS) {
       const response = await post(sandbox.url, protocol, streamed('[[stall]] hi'), { signal: leave.signal })
       const reader = response.body?.getReader()
       let text = ''
-      let isSilent = false
-      while (!isSilent) {
-        const read = await Promise.race([reader?.read(), Bun.sleep(60)])
-        isSilent = read === undefined
-        if (read?.value) text += new TextDecoder().decode(read.value)
-      }
+      while (deltasOf(text, protocol).length < 3) text += new TextDecoder().decode((await reader?.read())?.value)
+      expect(await Promise.race([reader?.read(), Bun.sleep(60)])).toBeUndefined()
       expect(deltasOf(text, protocol)).toHaveLength(3)
       leave.abort()
     })

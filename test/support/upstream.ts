@@ -43,16 +43,17 @@ function parse(text: string): unknown {
 }
 
 /**
- * Frames of a stream, each sent as a chunk of its own; a promise among them is waited for. Then the stream closes, falls
- * silent, or is reset.
+ * Frames of a stream, each sent as a chunk of its own; a promise among them is waited for, and a function is called when
+ * all before it is on its way. Then the stream closes, falls silent, or is reset.
  */
 export function eventStream(
-  frames: readonly (string | Promise<unknown>)[],
+  frames: readonly (string | Promise<unknown> | (() => unknown))[],
   ending: 'close' | 'silence' | 'reset' = 'close',
 ): Response {
   const steps = [...frames]
   const pull = async (controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> => {
-    const next = await steps.shift()
+    const step = steps.shift()
+    const next = await (typeof step === 'function' ? step() : step)
     if (typeof next === 'string') return controller.enqueue(new TextEncoder().encode(next))
     if (steps.length > 0) return pull(controller)
     if (ending === 'close') return controller.close()

@@ -41,7 +41,9 @@ export async function play(duet: Duet, stage: Stage, played: Case, key: string):
   return { heard, secondVisits, next }
 }
 
-const limitOf = ({ sees }: Outcome): object => (sees === 'all that the money buys' ? { max_tokens: 8_000 } : {})
+/** Of an answer that goes on and on, nobody has read as much before it is ended. */
+const limitOf = ({ sees }: Outcome): object =>
+  sees === 'all that the money buys' || sees === 'what it wants to' ? { max_tokens: 8_000 } : {}
 
 interface Asking {
   readonly key: string
