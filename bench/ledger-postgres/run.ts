@@ -58,10 +58,10 @@ await writeResults('ledger-postgres', [
   '',
   'What a batch costs, fitted to the runs with one replica, in microseconds (the simulation reckons with these):',
   '',
-  '| database, a batch | an operation | an account | Duet, a batch | an operation | flush of the log | round trip | polls of an idle replica, a second |',
-  '|---:|---:|---:|---:|---:|---:|---:|---:|',
+  '| database, a batch | beside it | an operation | an account | Duet, a batch | an operation | flush of the log | round trip | polls of an idle replica, a second |',
+  '|---:|---:|---:|---:|---:|---:|---:|---:|---:|',
   `| ${[
-    ...[costs.databasePerBatch, costs.databasePerOperation, costs.databasePerAccount],
+    ...[costs.databasePerBatch, costs.databaseBeside, costs.databasePerOperation, costs.databasePerAccount],
     ...[costs.replicaPerBatch, costs.replicaPerOperation, costs.flush, costs.roundTrip, costs.databasePerPoll],
   ]
     .map(value => value.toFixed(0))

@@ -61,6 +61,7 @@ export class Database {
     this.locks.lockAll(accounts, () =>
       this.cores.use(this.workOf(batch.length, accounts.length), () => {
         const outcomes = batch.map(operation => this.apply(operation, abandoned))
+        if (this.costs.databaseBeside > 0) this.cores.use(this.costs.databaseBeside, () => {})
         this.log.flush(() => {
           this.counts.batches++
           this.counts.operations += batch.length

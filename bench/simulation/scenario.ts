@@ -6,6 +6,8 @@ export interface Costs {
   /** Over the network and back, with the waking up at both ends. */
   readonly roundTrip: number
   readonly databasePerBatch: number
+  /** For a batch, too, but nobody waits for it. */
+  readonly databaseBeside: number
   readonly databasePerOperation: number
   /** For each account that a batch touches. */
   readonly databasePerAccount: number

@@ -5,7 +5,14 @@ import { simulate } from '../../bench/simulation/simulate.ts'
 /** Everything free and unlimited: each test says what costs something. */
 const FREE: Scenario = {
   costs: {
-    ...{ roundTrip: 0, databasePerBatch: 0, databasePerOperation: 0, databasePerAccount: 0, databasePerPoll: 0 },
+    ...{
+      roundTrip: 0,
+      databasePerBatch: 0,
+      databaseBeside: 0,
+      databasePerOperation: 0,
+      databasePerAccount: 0,
+      databasePerPoll: 0,
+    },
     ...{ replicaPerBatch: 0, replicaPerOperation: 0, flush: 0 },
   },
   replicas: 1,
@@ -27,7 +34,14 @@ const FREE: Scenario = {
 }
 
 const USUAL = {
-  ...{ roundTrip: 300, databasePerBatch: 400, databasePerOperation: 50, databasePerAccount: 10, databasePerPoll: 50 },
+  ...{
+    roundTrip: 300,
+    databasePerBatch: 400,
+    databaseBeside: 100,
+    databasePerOperation: 50,
+    databasePerAccount: 10,
+    databasePerPoll: 50,
+  },
   ...{ replicaPerBatch: 100, replicaPerOperation: 10, flush: 1_000 },
 }
 
