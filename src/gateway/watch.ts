@@ -203,7 +203,7 @@ export class WatchedStream {
       const last = text
       if (!this.broken && this.isOver) return this.ending(last, () => this.finish(last))
       if (!this.isCovered) {
-        const goesOn = () => meter.extend(answer.seen)
+        const goesOn = async () => (await meter.extend(answer.seen)) || this.broken !== undefined
         const ended = await this.ending(last, async () => ((await goesOn()) ? undefined : this.finishShort(last)))
         if (ended !== undefined) return ended
         // It was cut while it waited for money: what was not charged then is not delivered.
@@ -224,7 +224,7 @@ export class WatchedStream {
     try {
       return await finish()
     } catch (error) {
-      if (!this.isUnderWay || text === '') throw error
+      if (this.broken || !this.isUnderWay || text === '') throw this.broken ?? error
       this.broken = asGatewayError(error)
       return text
     }

@@ -123,7 +123,8 @@ async function open(frames: Parameters<typeof eventStream>[0]) {
   return { abort, settlement, reader: (await stream.open()).getReader() }
 }
 
-test('a call whose time is over while it waits for money is settled, although nobody reads on', async () => {
+/** A call whose time ends while it waits for money for what it is about to say. */
+async function overWhileItWaits() {
   const [role = '', hello = '', more = ''] = framesWith('chat', ['Hello.', 'x'.repeat(8 * STREAM_WINDOW_TOKENS)])
   const { promise: mayGoOn, resolve: goOn } = Promise.withResolvers<void>()
   const { abort, settlement, reader } = await open([role, hello, mayGoOn, more])
@@ -135,9 +136,18 @@ test('a call whose time is over while it waits for money is settled, although no
   while (slow.waiting === 0) await Bun.sleep(5)
   while (!abort.isAborted) await Bun.sleep(5)
   slow.goOn()
+  return { last: new TextDecoder().decode((await last).value), ended: await settlement.ended }
+}
 
-  await last
-  const ended = await settlement.ended
-  expect(ended?.failure).toEqual({ kind: 'upstream-timeout', phase: 'total' })
-  expect((await store.directory.account('acc'))?.held).toBe(nanos(0n))
-})
+for (const isRefused of [false, true]) {
+  const money = isRefused ? 'and there is none left' : 'which is there'
+  test(`a call whose time is over while it waits for money, ${money}, is settled although nobody reads on`, async () => {
+    const rest = nanos(WINDOW * 8n)
+    if (isRefused)
+      await ledger.hold({ requestId: 'other', accountId: 'acc', keyId, call: CALL, most: rest, least: rest, at: 0 })
+    const { last, ended } = await overWhileItWaits()
+    expect(last).not.toContain('xxx')
+    expect(ended?.failure).toEqual({ kind: 'upstream-timeout', phase: 'total' })
+    expect((await store.directory.account('acc'))?.held).toBe(isRefused ? rest : nanos(0n))
+  })
+}
