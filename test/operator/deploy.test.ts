@@ -132,6 +132,12 @@ describe('nginx.conf', () => {
     expect(rules.filter(rule => rule.includes('non_idempotent'))).toEqual(['http_503 non_idempotent'])
   })
 
+  test('asks nobody else after a time in which a call may have been made and cut', () => {
+    const [seconds] = all(conf, /proxy_next_upstream_timeout (\d+)s;/g)
+    const [drain] = all(read('deploy/compose.yaml'), /DUET_DRAIN_SECONDS: '(\d+)'/g)
+    expect(Number(seconds)).toBeLessThan(Number(drain))
+  })
+
   test('sends again what nobody has seen, and what only reads, but not for ever', () => {
     const [body = ''] = all(conf, /\$ends_here \{([\s\S]+?)\n {2}\}/g)
     const rules = [...body.matchAll(/"~(.+)" (\S+);/g)].map(([, pattern = '', value]) => ({ pattern, value }))
