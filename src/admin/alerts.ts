@@ -51,7 +51,7 @@ export interface Spending {
 /** Of all accounts: those with little money, and those who spend any. */
 export async function spendingAccounts(now: number, { records, standing }: AlertsDeps): Promise<Spending[]> {
   const from = dayOf(now, 1 - RUNWAY_DAYS_MIN)
-  const rows = await records.summary(['account'], { from, to: dayOf(now, 1) }, ACCOUNTS_MAX)
+  const rows = await records.summary(['account'], { from, to: dayOf(now, 2) }, ACCOUNTS_MAX)
   const spent = new Map(rows.map(({ by, cost }) => [String(by.account), cost]))
   const found = await standing.lowAccounts({ balance: BALANCE_MIN, named: [...spent.keys()], limit: ACCOUNTS_MAX })
   const days = (now - from) / DAY_MS

@@ -35,7 +35,8 @@ async function overview(query: URLSearchParams, actor: Actor, deps: OverviewDeps
   const account = await accountOf(query, actor, deps)
   const filter = account ? { accountId: account.id } : {}
   const { records, standing } = deps
-  const to = dayOf(now, 1)
+  // Tomorrow is in it, too: the clock of another replica may be ahead.
+  const to = dayOf(now, 2)
   const charted = { ...filter, from: chart.from, to }
 
   // A server may look for several of them at once.
