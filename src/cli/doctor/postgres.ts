@@ -93,7 +93,7 @@ async function checkConnections(db: PostgresDatabase, url: string): Promise<Chec
 
 const GIVEN_MS_MAX = 5_000
 const NOT_GIVEN =
-  'but they were not given just now: a pooler in between needs room for all of them (PgBouncer: default_pool_size, max_client_conn)'
+  'but they were not given just now: a limit of this role, or a pooler in between, is lower (PgBouncer: default_pool_size, max_client_conn)'
 
 /** Who has a pooler in between has less than the server allows, and is not told how much. */
 async function areGiven(url: string): Promise<boolean> {

@@ -20,7 +20,14 @@ export async function requireOwnSessions(url: string): Promise<void> {
   // Nothing is set: it would stay with others.
   const [one, other] = [new Connection({ url, settings: {} }), new Connection({ url, settings: {} })]
   try {
-    const isShared = await one.use(ANSWER_MS_MAX, ours => other.use(ANSWER_MS_MAX, theirs => areShared(ours, theirs)))
+    const isShared = await one.use(ANSWER_MS_MAX, (ours, heardOurs) =>
+      other.use(ANSWER_MS_MAX, (theirs, heardTheirs) =>
+        areShared(ours, theirs, () => {
+          heardOurs()
+          heardTheirs()
+        }),
+      ),
+    )
     if (isShared) throw new Error(REFUSAL)
   } finally {
     await Promise.all([one, other].map(connection => connection.close().catch(() => {})))
@@ -28,12 +35,13 @@ export async function requireOwnSessions(url: string): Promise<void> {
 }
 
 /** Reserved: a connection that is lost meanwhile is an error, and not one with another process. */
-async function areShared(ours: SQL, theirs: SQL): Promise<boolean> {
+async function areShared(ours: SQL, theirs: SQL, heard: () => void): Promise<boolean> {
   const session = await ours.reserve()
   try {
     const own = await processOf(session)
     const hasChanged = async () => (await processOf(session)) !== own
     for (let round = 0; round < ROUNDS; round++) {
+      heard()
       // A pooler gives others the process that was used last, or us another one while they have it, or each in turn.
       const isTaken = theirs.begin(async tx => (await processOf(tx)) === own || (await hasChanged()))
       if ((await isTaken.catch(refusedTransaction)) || (await hasChanged())) return true
