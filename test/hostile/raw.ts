@@ -7,7 +7,6 @@ export class RawConnection {
   isClosed = false
   private readonly socket: Socket
   private isReading = true
-  private lastWords: string | undefined
   private readonly changes = new EventTarget()
 
   static open(url: string): Promise<RawConnection> {
@@ -25,7 +24,6 @@ export class RawConnection {
     socket.on('error', () => {})
     socket.on('data', data => {
       this.received += data.toString('latin1')
-      if (this.lastWords !== undefined && this.received.includes(this.lastWords)) this.stopReading()
       if (!this.isReading) socket.pause()
       this.changed()
     })
@@ -43,12 +41,6 @@ export class RawConnection {
   async until(said: string): Promise<string> {
     while (!this.received.includes(said) && !this.isClosed) await this.change()
     return this.received
-  }
-
-  /** The same, and not a byte more is read: a connection that is read from is soon given room for a whole answer. */
-  async onlyUntil(said: string): Promise<string> {
-    this.lastWords = said
-    return this.until(said)
   }
 
   /** All of it, once the other side has closed the connection. */

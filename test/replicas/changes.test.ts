@@ -232,6 +232,13 @@ describe('events', () => {
 test('requests alone say nothing to anybody', async () => {
   const caller = await newCaller(here)
   const versions = () => fleet.query('SELECT topic, version FROM changes ORDER BY topic')
+  // What was changed before has been heard.
+  for (const duet of [here, there]) {
+    await soon(
+      () => statusOf(duet, caller),
+      status => status === 200,
+    )
+  }
   const before = await versions()
   for (const duet of [here, there]) expect(await statusOf(duet, caller)).toBe(200)
   expect(await versions()).toEqual(before)

@@ -1,5 +1,4 @@
 import { SQL } from 'bun'
-import { BELIEVED_MS } from '../../src/core/key-uses.ts'
 import { newDatabase } from '../support/databases.ts'
 import { type Duet, startDuet } from '../support/duet.ts'
 import { eventually } from '../support/wire.ts'
@@ -56,11 +55,8 @@ export function one(replicas: readonly Duet[], place: number): Duet {
   return replica
 }
 
-/**
- * A second is the promise; a busy machine has some more. What nobody tells would never be so, or only when a replica that
- * says nothing is not believed any more.
- */
-const SOON_MS = 0.8 * BELIEVED_MS
+/** A second is the promise; a busy machine has some more. What nobody tells would never be so. */
+const SOON_MS = 3_000
 
 /** Looks again and again; throws where it is not so soon. */
 export async function soon<T>(look: () => Promise<T> | T, isSo: (seen: T) => boolean, msMax = SOON_MS): Promise<T> {

@@ -131,7 +131,11 @@ for (const protocol of PROTOCOLS) {
       const response = await post(sandbox.url, protocol, streamed('[[stall]] hi'), { signal: leave.signal })
       const reader = response.body?.getReader()
       let text = ''
-      while (deltasOf(text, protocol).length < 3) text += new TextDecoder().decode((await reader?.read())?.value)
+      while (deltasOf(text, protocol).length < 3) {
+        const { value, done = true } = (await reader?.read()) ?? {}
+        expect(done).toBe(false)
+        text += new TextDecoder().decode(value)
+      }
       expect(await Promise.race([reader?.read(), Bun.sleep(60)])).toBeUndefined()
       expect(deltasOf(text, protocol)).toHaveLength(3)
       leave.abort()
